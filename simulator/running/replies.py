@@ -1,0 +1,68 @@
+"""A reply: what a model answered to one call, with a status that is always one of six words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+__all__ = ["REPLY_STATUSES", "Reply", "ReplyStatus", "Tokens", "repair_text"]
+
+ReplyStatus = Literal["ok", "empty", "refused", "truncated", "filtered", "error"]
+REPLY_STATUSES: tuple[ReplyStatus, ...] = get_args(ReplyStatus)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens by class; no token is in two classes. None where the provider did not say."""
+
+    input: int | None = None
+    cached: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back from a model for one call.
+
+    Parameters
+    ----------
+    status
+        ``ok``: an answer that ended by itself. ``empty``: nothing but white space. ``refused``: the model declined.
+        ``truncated``: cut at the token limit; the text is kept. ``filtered``: withheld by the provider.
+        ``error``: no answer; ``error`` says why.
+    text
+        Valid Unicode, as received (see `repair_text`).
+    tokens
+        Tokens by class.
+    model_reported
+        The model's name or file as the provider reports it.
+    finish
+        The provider's own word for why the text ended.
+    sent
+        What was really sent besides the messages.
+    error
+        Why there is no answer, or what had to be repaired in it; never a key.
+    """
+
+    status: ReplyStatus
+    text: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
+    model_reported: str = ""
+    finish: str = ""
+    sent: dict[str, object] = field(default_factory=dict)
+    error: str | None = None
+
+
+def repair_text(text: str) -> tuple[str, int]:
+    r"""Replace lone surrogates, which no file or database can hold, by U+FFFD; return the text and how many there were.
+
+    Two halves that stand side by side are joined, not replaced.
+
+    >>> repair_text("a\ud83d")
+    ('a�', 1)
+    """
+    if text.isascii():
+        return text, 0
+    joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return joined, sum("\ud800" <= character <= "\udfff" for character in text) - 2 * (len(text) - len(joined))

@@ -1,0 +1,69 @@
+"""Writing files so that they are whole or not there, and saying in words what is wrong with the disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from simulator.errors import StorageError
+
+__all__ = ["disk_reason", "replacing", "storing", "write_text"]
+
+_REASONS = {
+    errno.ENOSPC: "no space is left on the disk",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EROFS: "the disk is mounted read-only",
+    errno.EACCES: "permission is denied",
+    errno.EIO: "the disk reports an input/output error",
+}
+
+
+def disk_reason(error: OSError) -> str:
+    """Return in words why the disk did not do what it was asked."""
+    return _REASONS.get(error.errno or 0, error.strerror or str(error))
+
+
+@contextmanager
+def storing(path: Path) -> Iterator[None]:
+    """Turn any error of the system while writing to ``path`` into a `StorageError` with its mend."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {disk_reason(error)}. Everything recorded before is kept; mend the disk and "
+            f"run the same command again: it asks only for what is missing."
+        ) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path`` to write to, and put it in its place when that has ended well.
+
+    A reader, or a process that was killed in between, sees the old file or the new one, never a part.
+
+    Raises
+    ------
+    StorageError
+        The disk does not take it; the old file is still there.
+    """
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        os.close(handle)
+        part = Path(name)
+        try:
+            yield part
+            part.chmod(0o644)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole UTF-8 file with Unix line ends, or leave the old one."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
