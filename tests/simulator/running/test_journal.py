@@ -69,7 +69,10 @@ def test_half_a_surrogate_pair_is_stored_as_a_replacement_character(tmp_path: Pa
 
 def test_a_second_writer_is_refused_with_the_first_ones_pid(tmp_path: Path) -> None:
     with Journal(tmp_path, write=True):
-        program = f"from pathlib import Path; from simulator.running.journal import *; Journal(Path({str(tmp_path)!r}), write=True)"
+        program = (
+            "from pathlib import Path; from simulator.running.journal import Journal; "
+            f"Journal(Path({str(tmp_path)!r}), write=True)"
+        )
         second = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "JournalLockedError" in second.stderr
         assert f"process {os.getpid()} on" in second.stderr
@@ -131,7 +134,7 @@ def test_a_call_that_was_tampered_with_is_found(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_all_or_nothing(tmp_path: Path) -> None:
-    class Unstorable(Exception):
+    class UnstorableError(Exception):
         pass
 
     def entries() -> list[Entry]:
@@ -140,10 +143,10 @@ def test_a_batch_is_all_or_nothing(tmp_path: Path) -> None:
     class Failing(list[Entry]):
         def __iter__(self):  # type: ignore[no-untyped-def]
             yield entries()[0]
-            raise Unstorable
+            raise UnstorableError
 
     with Journal(tmp_path, write=True) as journal:
-        with pytest.raises(Unstorable):
+        with pytest.raises(UnstorableError):
             journal.record(Failing())
         assert journal.status_of(call(1).key) is None
         journal.record(entries())
