@@ -1,0 +1,161 @@
+"""The verbs that end in a picture: report and overlap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from simulator.errors import RecordError
+from simulator.terminal import console, print_json
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["register", "report_run"]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.command("report")(report)
+    app.command("overlap")(overlap)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")],
+    json: JsonOption = False,
+) -> None:
+    """Write a run's report and figures again from its tables; no model is asked.
+
+    Example: sociolect report runs/personas-quickstart-1a2b3c4d
+    """
+    from analysis.commands import analyze_run
+
+    if not (run / "tables" / "counts.parquet").is_file():
+        analyze_run(run)
+    page = report_run(run)
+    if json:
+        print_json({"report": str(page), "warnings": []})
+    else:
+        console().print(str(page), markup=False, highlight=False, soft_wrap=True)
+
+
+def report_run(run: Path) -> Path:
+    """Write the report of a run from its tables; return the page's path."""
+    from reports import write_report
+    from simulator.running.campaign_run import frozen_study, models_of
+    from simulator.running.models import describe_model
+    from simulator.tables import read_tables
+
+    study = frozen_study(run)
+    tables = read_tables(run / "tables")
+    warnings = tables.pop("warnings")["warning"].to_list() if "warnings" in tables else []
+    models = {choice.model: params for chosen in models_of(study).values() for choice, params in chosen}
+    return write_report(
+        tables,
+        run,
+        title=study.campaign.name,
+        models=[describe_model(name, params) for name, params in models.items()],
+        warnings=warnings,
+        personas={
+            name: f"{persona.name or name}, {persona.role}" if persona.role else persona.name or name
+            for name, persona in study.personas.items()
+        },
+        tasks={name: task.title for name, task in study.tasks.items()},
+    )
+
+
+def overlap(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A run folder, or texts as JSONL or CSV (.gz too).")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for page, figures and tables.")] = None,
+    speaker: Annotated[str, typer.Option("--speaker", help="Column of who speaks.")] = "speaker",
+    text: Annotated[str, typer.Option("--text", help="Column of what was said.")] = "text",
+    task: Annotated[str, typer.Option("--task", help="Column of what it was about; may be absent.")] = "task",
+    iteration: Annotated[str, typer.Option("--iteration", help="Column that counts repetitions.")] = "iteration",
+    max_distance: Annotated[int, typer.Option("--max-distance", min=1, help="Most words between a pair.")] = 5,
+    shuffles: Annotated[int, typer.Option("--shuffles", min=99, help="Shuffles for expected, z, p.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Of shuffles, layout and topics.")] = 7,
+    json: JsonOption = False,
+) -> None:
+    """Draw who talks like whom: the persona-overlap graph of a run, or of anybody's texts.
+
+    Example: sociolect overlap people.csv --text statement --out people-overlap
+    """
+    from analysis.personas import analyze_texts
+    from reports import write_report
+    from simulator.tables import write_tables
+
+    texts, warnings = _texts(source, speaker=speaker, text=text, task=task, iteration=iteration)
+    folder = out or (source / "overlap" if source.is_dir() else Path("runs") / f"overlap-{source.name.split('.')[0]}")
+    err = console(stderr=True)
+
+    def step(what: str) -> None:
+        err.print(f"analysing: {what}", markup=False, highlight=False)
+
+    tables, found = analyze_texts(texts, seed=seed, shuffles=shuffles, max_distance=max_distance, step=step)
+    warnings += found
+    write_tables(tables, folder / "tables")
+    names = {name: name for name in tables["speakers"]["speaker"]}
+    page = write_report(
+        tables,
+        folder,
+        title=f"Who talks like whom: {source.name}",
+        models=[],
+        warnings=warnings,
+        personas=names,
+        tasks={},
+    )
+    if json:
+        print_json({**_document(tables), "report": str(page), "warnings": warnings})
+        return
+    _print_overlap(tables["overlap"])
+    for warning in warnings:
+        err.print(f"Note: {warning}", markup=False, highlight=False)
+    console().print(str(page), markup=False, highlight=False, soft_wrap=True)
+
+
+def _texts(source: Path, **columns: str) -> tuple[pl.DataFrame, list[str]]:
+    from simulator.imports import read_texts
+
+    if not source.is_dir():
+        return read_texts(source, **columns)
+    from analysis.personas import rewrites_as_texts
+    from simulator.tables import run_tables
+
+    texts = rewrites_as_texts(run_tables(source)["variants"])
+    if texts.is_empty():
+        raise RecordError(f"{source} holds no usable rewrite yet. Run its campaign again: sociolect status {source}")
+    return texts, []
+
+
+def _document(tables: dict[str, pl.DataFrame]) -> dict[str, Any]:
+    edges = ("a", "b", "shared_entities", "shared_pairs", "jaccard", "expected", "z", "p", "q")
+    return {
+        "speakers": tables["speakers"].select("speaker", "texts", "entities").to_dicts(),
+        "edges": tables["overlap"].select(edges).to_dicts(),
+    }
+
+
+def _print_overlap(frame: pl.DataFrame) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="Overlap of speakers, most shared entities first", title_justify="left")
+    table.add_column("speakers", overflow="fold")
+    for heading in ("shared entities", "shared pairs", "Jaccard", "expected", "z", "q"):
+        table.add_column(heading, justify="right")
+    for row in frame.sort("shared_entities", "a", "b", descending=[True, False, False]).iter_rows(named=True):
+        table.add_row(
+            Text(f"{row['a']} - {row['b']}"),
+            str(row["shared_entities"]),
+            str(row["shared_pairs"]),
+            *(_number(row[name], places) for name, places in (("jaccard", 3), ("expected", 1), ("z", 2), ("q", 3))),
+        )
+    console().print(table)
+
+
+def _number(value: float | None, places: int) -> str:
+    return "-" if value is None or value != value else f"{value:.{places}f}"  # noqa: PLR0124
