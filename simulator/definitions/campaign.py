@@ -88,7 +88,12 @@ class ModelChoice(Definition):
     temperature: Temperature | None = Field(None, description=f"{_TEMPERATURE} Wins over the stage's.")
     top_p: TopP | None = Field(None, description=f"{_TOP_P} Wins over the stage's.")
     max_tokens: MaxTokens | None = Field(None, description=f"{_MAX_TOKENS} Wins over the stage's.")
-    parallel: int | None = Field(None, ge=1, le=1024, description="Calls at once. The model's own number where absent.")
+    parallel: int | None = Field(
+        None,
+        ge=1,
+        le=1024,
+        description="Calls at once; the model's own number where absent. It moves the embedded model's texts.",
+    )
     params: dict[Key, ParameterField] = Field(
         {},
         description="Anything else that the provider accepts, name and value. Keys belong in the environment.",

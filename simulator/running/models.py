@@ -1,0 +1,198 @@
+"""Models by name: what is known of one, whether it can be asked, and opening it.
+
+A name says where a model is:
+
+``embedded``, ``embedded:/path/model.gguf``
+    In this process (`simulator.running.embedded`).
+``mock``, ``mock:NAME``, ``mock:answers.py``
+    No model at all: answers made up from the call, or by a function of yours (`simulator.running.mock`).
+``provider:model``
+    Any chat model that LangChain reaches: ``openai:gpt-4o-mini``, ``anthropic:...``, ``google_genai:...``,
+    ``ollama:...``, and, with ``base_url``, any server that speaks the OpenAI protocol
+    (`simulator.running.langchain_models`).
+
+Describing is static and quick: nothing is loaded, imported or asked. Checking comes before the first call and says
+what is missing or wrong. Opening gives a `Model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from simulator.errors import UsageError
+from simulator.running.calls import Call, Parameter
+from simulator.running.parameters import check_parameters
+from simulator.running.replies import Reply
+
+__all__ = ["Model", "ModelInfo", "check_model", "describe_model", "locate_model", "open_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known of a model before it is asked.
+
+    Parameters
+    ----------
+    name
+        As a campaign writes it.
+    family
+        ``embedded``, ``mock``, or the provider.
+    title
+        What people are shown.
+    licence
+        Of the weights, or whose terms hold.
+    trust
+        One sentence: what its answers can be trusted for.
+    context_tokens
+        Prompt and answer together; None where it is not known.
+    accepts
+        The names of the parameters that it takes.
+    takes_seed
+        Whether a call's seed is sent.
+    completion
+        Whether it rewrites better by continuing a text than by answering a message.
+    parallel
+        Calls at once.
+    """
+
+    name: str
+    family: str
+    title: str
+    licence: str
+    trust: str
+    context_tokens: int | None
+    accepts: frozenset[str]
+    takes_seed: bool
+    completion: bool
+    parallel: int
+
+
+class Model(Protocol):
+    """A model that can be asked. One question, one answer: it never asks again by itself."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of it."""
+        ...
+
+    async def ask(self, call: Call) -> Reply:
+        """Answer one call, or raise a `simulator.errors.ModelError`."""
+        ...
+
+    async def close(self) -> None:
+        """Free what it holds. May be called more than once."""
+        ...
+
+
+def describe_model(name: str, params: Mapping[str, Parameter] | None = None) -> ModelInfo:
+    """Return what is known of a model from its name and parameters alone.
+
+    Raises
+    ------
+    UsageError
+        The name is none that exists.
+
+    Examples
+    --------
+    >>> describe_model("embedded").title
+    'Qwen2.5-Coder-1.5B-Instruct, Q4_K_M (Apache-2.0), embedded'
+    >>> sorted(describe_model("openai:gpt-4o-mini").accepts)[:3]
+    ['base_url', 'frequency_penalty', 'key_from']
+    """
+    params = params or {}
+    family, rest = _split(name)
+    if family == "embedded":
+        from simulator.running.embedded import describe_embedded  # noqa: PLC0415
+
+        return describe_embedded(rest, params)
+    if family == "mock":
+        from simulator.running.mock import describe_mock  # noqa: PLC0415
+
+        return describe_mock(rest, params)
+    from simulator.running.providers import describe_provider  # noqa: PLC0415
+
+    return describe_provider(family, rest, params)
+
+
+def check_model(name: str, params: Mapping[str, Parameter] | None = None) -> None:
+    """Raise an error that names the mend if the model could not be asked; asks nothing and loads no weights.
+
+    Raises
+    ------
+    UsageError
+        An unknown provider, a parameter that the model does not take, or a value that cannot be.
+    MissingError
+        A package, a key, a model's file or its weights are not there.
+    """
+    params = params or {}
+    info = describe_model(name, params)
+    check_parameters(name, params, info.accepts)
+    family, rest = _split(name)
+    if family == "embedded":
+        from simulator.running.embedded import check_embedded  # noqa: PLC0415
+
+        check_embedded(rest)
+    elif family == "mock":
+        from simulator.running.mock import check_mock  # noqa: PLC0415
+
+        check_mock(rest)
+    else:
+        from simulator.running.providers import check_provider  # noqa: PLC0415
+
+        check_provider(family, rest, params)
+
+
+def open_model(name: str, params: Mapping[str, Parameter] | None = None) -> Model:
+    """Check a model and return it ready to be asked.
+
+    ``params`` chooses its address and its limits (``base_url``, ``key_from``, ``timeout``, ``parallel``, ``context``,
+    ``threads``); what is sent with each call is the call's own.
+
+    Raises
+    ------
+    UsageError, MissingError
+        As `check_model`.
+    """
+    params = params or {}
+    check_model(name, params)
+    family, rest = _split(name)
+    if family == "embedded":
+        from simulator.running.embedded import EmbeddedModel  # noqa: PLC0415
+
+        return EmbeddedModel(rest, params)
+    if family == "mock":
+        from simulator.running.mock import open_mock  # noqa: PLC0415
+
+        return open_mock(rest, params)
+    from simulator.running.langchain_models import LangChainModel  # noqa: PLC0415
+
+    return LangChainModel(family, rest, params)
+
+
+def locate_model(name: str, root: Path) -> str:
+    """Return a model's name with a file that it names found in a study folder, where it is there.
+
+    A campaign names files from its own study; a person at the keyboard names them from the current folder.
+
+    >>> locate_model("openai:gpt-4o-mini", Path("study"))
+    'openai:gpt-4o-mini'
+    """
+    family, rest = _split(name)
+    if family in {"embedded", "mock"} and rest and (root / rest).is_file():
+        return f"{family}:{root / rest}"
+    return name
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Split a model's name at its first colon into family and the rest."""
+    family, colon, rest = name.strip().partition(":")
+    if family not in {"embedded", "mock"} and (not colon or not rest or not family):
+        raise UsageError(
+            f"The model {name!r} does not say where it is. Write `embedded`, `mock`, or provider:model"
+            + (f", for instance openai:{name.strip(': ')}" if name.strip(": ") else ", for instance openai:gpt-4o-mini")
+            + "."
+        )
+    return family, rest

@@ -1,0 +1,108 @@
+"""The status of a reply."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.running.replies import REPLY_STATUSES
+from simulator.running.statuses import classify_reply, is_refusal
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "status"),
+    [
+        ("print(1)", "stop", "ok"),
+        ("print(1)", "", "ok"),
+        ("print(1)", "STOP", "ok"),
+        ("print(1)", "end_turn", "ok"),
+        ("print(1)", "stop_sequence", "ok"),
+        ("print(1)", "length", "truncated"),
+        ("print(1)", "max_tokens", "truncated"),
+        ("print(1)", "MAX_TOKENS", "truncated"),
+        ("print(1)", "model_context_window_exceeded", "truncated"),
+        ("", "length", "truncated"),
+        ("", "stop", "empty"),
+        (" \n\t\u3000", "stop", "empty"),
+        ("", "content_filter", "filtered"),
+        ("half an ans", "content_filter", "filtered"),
+        ("", "SAFETY", "filtered"),
+        ("", "RECITATION", "filtered"),
+        ("", "PROHIBITED_CONTENT", "filtered"),
+        ("", "refusal", "refused"),
+        ("I will not.", "refusal", "refused"),
+    ],
+)
+def test_the_providers_word_decides(text: str, finish: str, status: str) -> None:
+    assert classify_reply(text, finish=finish) == status
+
+
+def test_what_a_provider_marks_wins_over_the_text() -> None:
+    assert classify_reply("", refusal="I won't") == "refused"
+    assert classify_reply("", refusal="  ") == "empty"
+    assert classify_reply("fine", blocked=True) == "filtered"
+    assert classify_reply("", refusal="no", finish="content_filter") == "filtered"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that.",
+        "I’m sorry, but I can’t assist with that request.",
+        "Sorry, I cannot help you with that.",
+        "I cannot comply with this request.",
+        "I can't do that.",
+        "I am unable to assist with this.",
+        "I'm not able to help with that.",
+        "I won't help with this.",
+        "I apologize, but I cannot fulfill your request.",
+        "As an AI language model, I cannot assist with that.",
+        "Unfortunately, I cannot help with that.",
+        "\"I'm sorry, but I can't help with that.\"",
+        "I'm sorry, but I can't provide assistance with that.",
+        "I can't help you.",
+    ],
+)
+def test_a_refusal_in_words(text: str) -> None:
+    assert is_refusal(text)
+    assert classify_reply(text, finish="stop") == "refused"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't get my spreadsheet to add up. Could you write me a calculator?",
+        "I can't write code myself, so please make me a calculator.",
+        "Sorry, I am not a programmer. Could you help me with that?",
+        "I cannot do sums in my head. Write a calculator.",
+        "Sorry to bother you, but can you help with that database?",
+        "I'm sorry, I can't support my shop with paper lists any more; write me a database.",
+        "I am unable to do the accounts by hand, so I need a program.",
+        "Write a program that prints \"I'm sorry, but I can't help with that.\"",
+        "I'm sorry, but I can't help with that in one line. Here it is in two:\n```python\nprint(1)\n```",
+        "I can't help with that. " + "But here is a long explanation of something else. " * 20,
+        "def refuse():\n    return 'I cannot help with that'",
+        "As an AI engineer, I need a calculator.",
+        "I will not be able to attend, so make the calculator keep a log.",
+        "",
+    ],
+)
+def test_not_a_refusal(text: str) -> None:
+    assert not is_refusal(text)
+
+
+@given(st.text(), st.text(max_size=12), st.text(max_size=5), st.booleans())
+def test_any_reply_has_one_of_six_statuses(text: str, finish: str, refusal: str, blocked: bool) -> None:
+    assert classify_reply(text, finish=finish, refusal=refusal, blocked=blocked) in REPLY_STATUSES
+
+
+@given(st.text(), st.sampled_from(["stop", "length", "SAFETY", "refusal", ""]))
+def test_white_space_around_a_text_and_case_of_the_word_change_nothing(text: str, finish: str) -> None:
+    assert classify_reply(f"\n {text} \t", finish=finish.swapcase()) == classify_reply(text, finish=finish)
+
+
+@pytest.mark.parametrize("start", ["", "I'm sorry ", "I cannot ", "As an AI ", "sorry " * 100])
+def test_ten_megabytes_are_classified_at_once(start: str) -> None:
+    # Anything worse than linear would not come back within the lifetime of a test run.
+    assert classify_reply(start + "a, " * 3_400_000, finish="stop") == "ok"
