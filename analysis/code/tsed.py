@@ -1,0 +1,176 @@
+"""TSED: tree similarity of edit distance, a number from 0 to 1 that carries its status."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from analysis.code.distance import Backend, Costs, PairTooLargeError, edit_distance
+from analysis.code.trees import WRAPPERS, Dialect, Tree, TreeTooLargeError, parse_tree
+from simulator.errors import UsageError
+from simulator.prose import is_prose
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+__all__ = ["PUBLISHED_WEIGHTS", "TSED_STATUSES", "Dialect", "TsedResult", "TsedStatus", "tsed", "tsed_pairs"]
+
+TsedStatus = Literal["ok", "empty", "prose", "unparsable", "too_large"]
+TSED_STATUSES: tuple[TsedStatus, ...] = get_args(TsedStatus)
+
+PUBLISHED_WEIGHTS = Costs(1.0, 0.8, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TsedResult:
+    """How alike two programs are.
+
+    Parameters
+    ----------
+    score
+        From 0 (nothing in common) to 1 (equal trees); None where the status is not ``ok``, never NaN.
+    status
+        ``ok``; ``empty``: white space alone; ``prose``: sentences, not a program; ``unparsable``: the parser had to
+        repair it; ``too_large``: over a declared limit. Where both texts have one, the first in this order.
+    distance
+        The edit distance, or None.
+    reference_nodes, candidate_nodes
+        The sizes of the trees, or 0 where there is none.
+    """
+
+    score: float | None
+    status: TsedStatus
+    distance: float | None = None
+    reference_nodes: int = 0
+    candidate_nodes: int = 0
+
+
+def tsed(
+    a: str,
+    b: str,
+    *,
+    language: str = "python",
+    dialect: Dialect = "typed",
+    weights: tuple[float, float, float] | None = None,
+    operators: bool = True,
+    leaf_text: bool = False,
+    hidden: Collection[str] | None = None,
+    backend: Backend = "numba",
+) -> TsedResult:
+    """Compare the syntax trees of two programs.
+
+    .. math:: TSED(a, b) = max(1 - d(T_a, T_b) / max(|T_a|, |T_b|), 0)
+
+    where d is the exact edit distance of `edit_distance`. The number means little without its floor (programs for
+    *different* tasks) and its ceiling (repeats of the same prompt): unrelated programs share much of their syntax.
+
+    Parameters
+    ----------
+    a, b
+        The reference and the candidate: any text at all.
+    language
+        Whose grammar parses both: ``python``, or another whose package is installed (``tree-sitter-java`` and so on).
+    dialect
+        ``typed``: nodes are labelled by their type and, for an operation, its operator; each edit costs 1, so the score
+        is symmetric; what is not a program has a status and no score. ``published``: equal to the published
+        program, where a node is labelled by the last field name among its children, ``a+b`` equals ``a-b``, an
+        insertion costs .8, and prose and broken code are scored like any other text.
+    weights
+        The costs to delete, insert and rename a node; (1, 1, 1) in ``typed``, (1, .8, 1) in ``published``.
+    operators, leaf_text
+        In ``typed``: whether operators, and whether names and literals, are part of the labels.
+    hidden
+        Node types that are left out, their children standing in their place: in ``typed`` `WRAPPERS`, in ``published``
+        none. Scores published with a grammar newer than 0.25 need `WRAPPERS` there as well.
+    backend
+        ``numba`` or, for comparison, ``apted``; see `edit_distance`.
+
+    Raises
+    ------
+    UsageError
+        An unknown dialect or backend, or impossible weights.
+    MissingError
+        No grammar for the language is installed.
+
+    Examples
+    --------
+    >>> tsed("x = a + b", "x = a + b").score
+    1.0
+    >>> tsed("x = a + b", "x = a - b").score
+    0.8333333333333334
+    >>> tsed("x = a + b", "x = a - b", dialect="published").score
+    1.0
+    >>> tsed("x = 1", "I'm sorry, I can't help with that.")
+    TsedResult(score=None, status='prose', distance=None, reference_nodes=0, candidate_nodes=0)
+
+    References
+    ----------
+    Y. Song, C. Lothritz, X. Tang, T. F. Bissyandé and J. Klein, "Revisiting Code Similarity Evaluation with Abstract
+    Syntax Tree Edit Distance", ACL 2024. https://doi.org/10.18653/v1/2024.acl-short.3
+    """
+    if dialect not in get_args(Dialect):
+        raise UsageError(f"There is no TSED dialect {dialect!r}; the dialects are {' and '.join(get_args(Dialect))}.")
+    if backend not in get_args(Backend):
+        raise UsageError(f"There is no TSED backend {backend!r}; the backends are {' and '.join(get_args(Backend))}.")
+    costs = Costs(*weights) if weights is not None else (PUBLISHED_WEIGHTS if dialect == "published" else Costs())
+    left_out = frozenset(hidden) if hidden is not None else (WRAPPERS if dialect == "typed" else frozenset())
+    statuses: list[TsedStatus] = []
+    trees: list[Tree] = []
+    for text in (a, b):
+        status: TsedStatus = "ok"
+        try:
+            tree = parse_tree(
+                text, language=language, dialect=dialect, operators=operators, leaf_text=leaf_text, hidden=left_out
+            )
+            trees.append(tree)
+            if dialect == "typed":
+                status = _judge(text, tree)
+        except TreeTooLargeError:
+            status = "too_large"
+        statuses.append(status)
+    if statuses != ["ok", "ok"]:
+        return TsedResult(None, min((status for status in statuses if status != "ok"), key=TSED_STATUSES.index))
+    reference, candidate = trees
+    try:
+        distance = edit_distance(reference, candidate, costs, backend=backend)
+    except PairTooLargeError:
+        return TsedResult(None, "too_large", None, len(reference), len(candidate))
+    score = _score(distance, max(reference.length, candidate.length))
+    return TsedResult(score, "ok", distance, len(reference), len(candidate))
+
+
+def tsed_pairs(
+    pairs: Iterable[tuple[str, str]],
+    *,
+    language: str = "python",
+    dialect: Dialect = "typed",
+    weights: tuple[float, float, float] | None = None,
+) -> list[TsedResult]:
+    """Compare each (reference, candidate) pair, in the order given.
+
+    Equal texts are parsed once and equal pairs are compared once. Parameters and errors are those of `tsed`.
+
+    Examples
+    --------
+    >>> [result.score for result in tsed_pairs([("a = 1", "a = 1"), ("a = 1", "a = b")])]
+    [1.0, 0.75]
+    """
+    known: dict[tuple[str, str], TsedResult] = {}
+    results: list[TsedResult] = []
+    for pair in pairs:
+        if pair not in known:
+            known[pair] = tsed(*pair, language=language, dialect=dialect, weights=weights)
+        results.append(known[pair])
+    return results
+
+
+def _judge(text: str, tree: Tree) -> TsedStatus:
+    if not text.strip():
+        return "empty"
+    if is_prose(text):
+        return "prose"
+    return "unparsable" if tree.broken else "ok"
+
+
+def _score(distance: float, length: int) -> float:
+    return max((length - distance) / length, 0.0) if length else 1.0

@@ -1,0 +1,63 @@
+"""The verb `analyze`: the tables of a study, made again from the records of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simulator.terminal import console, print_json
+
+__all__ = ["analyze_run", "register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command("analyze")(analyze)
+
+
+def analyze(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Make a run's tables again from its records; no model is asked.
+
+    Example: sociolect analyze runs/personas-quickstart-1a2b3c4d
+    """
+    warnings, rows = analyze_run(run)
+    if json:
+        print_json({"tables": rows, "folder": str(run / "tables"), "warnings": warnings})
+        return
+    for name, count in rows.items():
+        console().print(f"{name}: {count:,} rows", markup=False, highlight=False)
+    for warning in warnings:
+        console(stderr=True).print(f"Note: {warning}", markup=False, highlight=False)
+
+
+def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
+    """Write every table of a run's study into ``<run>/tables``.
+
+    Returns
+    -------
+    list of str, dict of str to int
+        What a reader must be warned of, and the rows of each table.
+    """
+    import polars as pl
+
+    from analysis.personas import analyze_personas
+    from simulator.running.campaign_run import frozen_study
+    from simulator.tables import run_tables, write_tables
+
+    study = frozen_study(run)
+    err = console(stderr=True)
+
+    def step(what: str) -> None:
+        err.print(f"analysing: {what}", markup=False, highlight=False)
+
+    recorded = run_tables(run)
+    found, warnings = analyze_personas(recorded, seed=study.campaign.seed, step=step)
+    noted = {"warnings": pl.DataFrame({"warning": warnings}, schema={"warning": pl.String})}
+    tables = {**recorded, **found, **noted}
+    write_tables(tables, run / "tables")
+    return warnings, {name: frame.height for name, frame in tables.items()}

@@ -1,0 +1,70 @@
+"""How they talk: entities, which of them stand together, which speakers share them, and topics.
+
+Everything here is a pure function from tables to tables. spaCy, gensim and networkx are loaded by the functions that
+need them, and each name below by its first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analysis.language.cooccurrence import ENTITY_MAP, PAIRS, count_pairs, map_entities
+    from analysis.language.entities import ENTITIES, LABELS, SPEAKERS, count_speakers, extract_entities
+    from analysis.language.overlap import OVERLAP, adjust_p, overlap_speakers, speaker_graph
+    from analysis.language.pipeline import english_model
+    from analysis.language.topics import TOPIC_SHARES, TOPICS, NotEnoughText, fit_topics
+
+__all__ = [
+    "ENTITIES",
+    "ENTITY_MAP",
+    "LABELS",
+    "OVERLAP",
+    "PAIRS",
+    "SPEAKERS",
+    "TOPICS",
+    "TOPIC_SHARES",
+    "NotEnoughText",
+    "adjust_p",
+    "count_pairs",
+    "count_speakers",
+    "english_model",
+    "extract_entities",
+    "fit_topics",
+    "map_entities",
+    "overlap_speakers",
+    "speaker_graph",
+]
+
+_HOME = {
+    "ENTITIES": "entities",
+    "ENTITY_MAP": "cooccurrence",
+    "LABELS": "entities",
+    "OVERLAP": "overlap",
+    "PAIRS": "cooccurrence",
+    "SPEAKERS": "entities",
+    "TOPICS": "topics",
+    "TOPIC_SHARES": "topics",
+    "NotEnoughText": "topics",
+    "adjust_p": "overlap",
+    "count_pairs": "cooccurrence",
+    "count_speakers": "entities",
+    "english_model": "pipeline",
+    "extract_entities": "entities",
+    "fit_topics": "topics",
+    "map_entities": "cooccurrence",
+    "overlap_speakers": "overlap",
+    "speaker_graph": "overlap",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import the module that holds ``name`` when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,242 @@
+"""The personas study: which tables it makes from which.
+
+From ``variants``, ``asks``, ``replies`` and ``codes`` of a run, or from ``texts`` of any speakers, to everything that
+the report draws. Pure: frames in, frames out; the columns are listed in ``docs/architecture.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
+
+import polars as pl
+
+from analysis.code import tsed_pairs
+from analysis.language import (
+    count_pairs,
+    count_speakers,
+    extract_entities,
+    fit_topics,
+    map_entities,
+    overlap_speakers,
+)
+from simulator.tables import COMPARISONS
+
+__all__ = [
+    "COUNTS",
+    "PERSONA_TSED",
+    "TEXTS",
+    "analyze_personas",
+    "analyze_texts",
+    "compare_personas",
+    "count_statuses",
+    "rewrites_as_texts",
+]
+
+TEXTS = pl.Schema(
+    {"text_id": pl.String, "speaker": pl.String, "task": pl.String, "iteration": pl.Int64, "text": pl.String}
+)
+"""A text by a speaker; ``iteration`` counts from 0 and may be null."""
+
+PERSONA_TSED = pl.Schema(
+    {
+        "a": pl.String,
+        "b": pl.String,
+        "task": pl.String,
+        "model": pl.String,
+        "pairs": pl.Int64,
+        "scored": pl.Int64,
+        "mean": pl.Float64,
+    }
+)
+"""Two personas' codes for one task by one model: the number of pairs, of those with a score, and the mean of these."""
+
+COUNTS = pl.Schema(
+    {
+        "stage": pl.String,
+        "model": pl.String,
+        "persona": pl.String,
+        "task": pl.String,
+        "what": pl.String,
+        "status": pl.String,
+        "count": pl.Int64,
+    }
+)
+"""How many replies, variants and codes (``what``) ended with which status."""
+
+
+def analyze_texts(
+    texts: pl.DataFrame, *, seed: int, shuffles: int = 1000, max_distance: int = 5, step: Callable[[str], None] = print
+) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """Find out who talks alike: entities, pairs, overlap, the entity map and topics of texts by speaker.
+
+    Parameters
+    ----------
+    texts
+        The columns of `TEXTS`, one row a text.
+    seed
+        Of the shuffles, the layout and the topics.
+    shuffles
+        How often texts are shuffled between speakers within tasks for ``expected``, ``z`` and ``p``.
+    max_distance
+        Words between two entities of a pair, at most.
+    step
+        Told what is being done, in a few words.
+
+    Returns
+    -------
+    dict of str to DataFrame, list of str
+        ``texts``, ``speakers``, ``entities``, ``pairs``, ``overlap``, ``entity_map``, ``topics`` and ``topic_shares``;
+        and what a reader must be warned of.
+    """
+    step("entities")
+    entities = extract_entities(texts)
+    pairs = count_pairs(entities, max_distance=max_distance)
+    step("overlap")
+    overlap = overlap_speakers(texts, entities, pairs, seed=seed, shuffles=shuffles)
+    entity_map = map_entities(pairs, entities, seed=seed)
+    step("topics")
+    topics, topic_shares, warnings = fit_topics(texts, seed=seed)
+    tables = {
+        "texts": texts,
+        "speakers": count_speakers(texts, entities),
+        "entities": entities,
+        "pairs": pairs,
+        "overlap": overlap,
+        "entity_map": entity_map,
+        "topics": topics,
+        "topic_shares": topic_shares,
+    }
+    return tables, list(warnings)
+
+
+def analyze_personas(
+    tables: Mapping[str, pl.DataFrame], *, seed: int, shuffles: int = 1000, step: Callable[[str], None] = print
+) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """Make the tables of the personas study from those of a run.
+
+    Every usable rewrite is a text of its persona. Codes are compared between personas, within task and model.
+
+    Parameters
+    ----------
+    tables
+        ``variants``, ``asks``, ``replies`` and ``codes``.
+    seed, shuffles, step
+        As in `analyze_texts`.
+
+    Returns
+    -------
+    dict of str to DataFrame, list of str
+        Those of `analyze_texts` and ``comparisons``, ``persona_tsed`` and ``counts``; and warnings.
+    """
+    texts = rewrites_as_texts(tables["variants"])
+    found, warnings = analyze_texts(texts, seed=seed, shuffles=shuffles, step=step)
+    step("code")
+    comparisons, persona_tsed = compare_personas(tables)
+    counts = count_statuses(tables)
+    return {**found, "comparisons": comparisons, "persona_tsed": persona_tsed, "counts": counts}, [
+        *warnings,
+        *_warn_of_losses(counts),
+    ]
+
+
+def rewrites_as_texts(variants: pl.DataFrame) -> pl.DataFrame:
+    """Return the usable variants as texts whose speakers are the personas (the columns of `TEXTS`)."""
+    usable = variants.filter(pl.col("status") == "ok")
+    columns = {"text_id": "variant", "speaker": "persona", "task": "task", "iteration": "replicate", "text": "text"}
+    return usable.select(**columns).cast(TEXTS)
+
+
+def compare_personas(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare the codes of every two personas for one task by one model, as TSED (dialect ``typed``).
+
+    A code with a status other than ``ok`` is not scored; its pairs are counted all the same.
+
+    Returns
+    -------
+    DataFrame, DataFrame
+        ``comparisons`` (one row a pair of codes) and ``persona_tsed`` (their means).
+    """
+    codes = (
+        tables["asks"]
+        .join(tables["variants"].select("variant", "persona", "task"), on="variant", how="inner", maintain_order="left")
+        .join(
+            tables["codes"].select("reply", "code", code_status="status", code_text="text"),
+            on="reply",
+            how="inner",
+            maintain_order="left",
+        )
+        .join(tables["replies"].select("reply", "model", "params"), on="reply", how="inner", maintain_order="left")
+    )
+    comparisons: list[tuple[object, ...]] = []
+    means: list[tuple[object, ...]] = []
+    for (task, model, _params), group in codes.group_by(["task", "model", "params"], maintain_order=True):
+        by_persona = {str(name): part for (name,), part in group.group_by(["persona"], maintain_order=True)}
+        for a, b in combinations(by_persona, 2):
+            rows = [
+                (one, other)
+                for one in by_persona[a].iter_rows(named=True)
+                for other in by_persona[b].iter_rows(named=True)
+            ]
+            scores = _score_pairs(rows)
+            comparisons += [
+                (one["code"], other["code"], "persona", "tsed", "typed", score, status)
+                for (one, other), (score, status) in zip(rows, scores, strict=True)
+            ]
+            scored = [score for score, _ in scores if score is not None]
+            mean = sum(scored) / len(scored) if scored else None
+            means.append((a, b, task, model, len(rows), len(scored), mean))
+    return (
+        pl.DataFrame(comparisons, schema=COMPARISONS, orient="row"),
+        pl.DataFrame(means, schema=PERSONA_TSED, orient="row"),
+    )
+
+
+def _score_pairs(rows: list[tuple[dict[str, object], dict[str, object]]]) -> list[tuple[float | None, str]]:
+    whole = [index for index, (a, b) in enumerate(rows) if a["code_status"] == b["code_status"] == "ok"]
+    results = tsed_pairs([(str(rows[index][0]["code_text"]), str(rows[index][1]["code_text"])) for index in whole])
+    scored = {index: (result.score, str(result.status)) for index, result in zip(whole, results, strict=True)}
+    return [
+        scored.get(index) or (None, str(a["code_status"] if a["code_status"] != "ok" else b["code_status"]))
+        for index, (a, b) in enumerate(rows)
+    ]
+
+
+def count_statuses(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Count replies, variants and codes by status, persona, task and model: the denominators of every figure."""
+    lineage = tables["variants"].select("variant", "persona", "task")
+    replies = tables["replies"].select("reply", "variant", "stage", "model", reply_status="status")
+    replies = replies.join(lineage, on="variant", how="left", maintain_order="left")
+    codes = tables["codes"].select("reply", code_status="status").join(replies, on="reply", how="inner")
+    made = tables["variants"].select("persona", "task", "made_by", variant_status="status")
+    made = made.join(replies.select("reply", "stage", "model"), left_on="made_by", right_on="reply", how="left")
+    parts = [
+        frame.group_by("stage", "model", "persona", "task", status, maintain_order=True)
+        .agg(count=pl.len())
+        .select(
+            "stage", "model", "persona", "task", pl.lit(what).alias("what"), pl.col(status).alias("status"), "count"
+        )
+        for frame, what, status in (
+            (replies, "reply", "reply_status"),
+            (made, "variant", "variant_status"),
+            (codes, "code", "code_status"),
+        )
+    ]
+    return pl.concat([part.cast(COUNTS) for part in parts]).sort(
+        "what", "stage", "model", "persona", "task", "status"
+    )
+
+
+def _warn_of_losses(counts: pl.DataFrame) -> list[str]:
+    warnings = []
+    for what, sentence in (
+        ("variant", "{lost} of {total} rewrites are not usable as prompts ({words}); they are shown and left out"),
+        ("code", "{lost} of {total} replies gave no whole program ({words}); their pairs have no TSED"),
+    ):
+        rows = counts.filter(pl.col("what") == what)
+        total = int(rows["count"].sum())
+        lost = rows.filter(pl.col("status") != "ok").group_by("status").agg(pl.col("count").sum()).sort("status")
+        if lost.height:
+            words = ", ".join(f"{count} {status}" for status, count in lost.iter_rows())
+            warnings.append(sentence.format(lost=int(lost["count"].sum()), total=total, words=words))
+    return warnings

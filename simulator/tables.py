@@ -1,0 +1,267 @@
+"""The tables of a run, made from its journal any time again; reading and writing tables.
+
+Rows stand in the order of the plan, not in that in which replies arrived, so that a run that was killed and resumed
+gives the same bytes as one that was not; only ``seconds`` and ``attempts`` of ``replies`` are measured anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from simulator.code import extract
+from simulator.errors import RecordError
+from simulator.running.campaign_run import frozen_study
+from simulator.running.journal import Journal, Recorded
+from simulator.running.plan import draw_sample, plan_generation, plan_rewrites
+from simulator.running.variants import Variant
+from simulator.storage import replacing
+
+if TYPE_CHECKING:
+    from simulator.running.calls import Call
+
+__all__ = ["SCHEMAS", "read_tables", "run_tables", "write_table", "write_tables"]
+
+VARIANTS = pl.Schema(
+    {
+        "variant": pl.String,
+        "task": pl.String,
+        "dataset": pl.String,
+        "method": pl.String,
+        "persona": pl.String,
+        "axis": pl.String,
+        "identity": pl.String,
+        "wording": pl.String,
+        "rate": pl.Float64,
+        "realised": pl.Float64,
+        "replicate": pl.Int64,
+        "seed": pl.Int64,
+        "similarity": pl.Float64,
+        "text": pl.String,
+        "made_by": pl.String,
+        "status": pl.String,
+        "note": pl.String,
+    }
+)
+"""A text to send. Columns that a method has no use for are null."""
+
+ASKS = pl.Schema({"variant": pl.String, "reply": pl.String})
+"""A variant sent in a call; two variants with the same text share one reply."""
+
+REPLIES = pl.Schema(
+    {
+        "reply": pl.String,
+        "call": pl.String,
+        "variant": pl.String,
+        "stage": pl.String,
+        "model": pl.String,
+        "params": pl.String,
+        "repeat": pl.Int64,
+        "status": pl.String,
+        "text": pl.String,
+        "tokens_input": pl.Int64,
+        "tokens_cached": pl.Int64,
+        "tokens_output": pl.Int64,
+        "tokens_reasoning": pl.Int64,
+        "cost": pl.Float64,
+        "seconds": pl.Float64,
+        "attempts": pl.Int64,
+        "error": pl.String,
+    }
+)
+"""An answer. ``variant`` is the one it made (stage rewrite) or the first one it was asked for (stage generate);
+``params`` is JSON; ``cost`` in US dollars, null where no price is known; ``seconds`` are wall-clock, waits included."""
+
+CODES = pl.Schema(
+    {
+        "code": pl.String,
+        "reply": pl.String,
+        "status": pl.String,
+        "language": pl.String,
+        "text": pl.String,
+        "blocks": pl.Int64,
+        "chosen": pl.String,
+        "left_out": pl.String,
+    }
+)
+"""What was extracted from a generating reply, one row for each of them whatever its status."""
+
+COMPARISONS = pl.Schema(
+    {
+        "reference": pl.String,
+        "candidate": pl.String,
+        "kind": pl.String,
+        "metric": pl.String,
+        "dialect": pl.String,
+        "score": pl.Float64,
+        "status": pl.String,
+    }
+)
+"""A pair of codes and their similarity in [0, 1]; null where ``status`` says that there is none."""
+
+SCHEMAS: dict[str, pl.Schema] = {
+    "variants": VARIANTS,
+    "asks": ASKS,
+    "replies": REPLIES,
+    "codes": CODES,
+    "comparisons": COMPARISONS,
+}
+"""The tables of record by name, columns in order."""
+
+
+def run_tables(folder: Path) -> dict[str, pl.DataFrame]:
+    """Make ``variants``, ``asks``, ``replies`` and ``codes`` from the journal of a run, as far as it has come.
+
+    Parameters
+    ----------
+    folder
+        The run folder.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        In the order above. What is planned but not recorded yet has no row.
+
+    Raises
+    ------
+    RecordError
+        The folder is no run.
+    """
+    study = frozen_study(folder)
+    with Journal(folder) as journal:
+        variants: list[dict[str, Any]] = []
+        replies: list[dict[str, Any]] = []
+        for planned in plan_rewrites(study):
+            recorded = journal.reply_to(planned.call.key)
+            variant = journal.variant(planned.variant)
+            if recorded is not None and variant is not None:
+                variants.append(_variant_row(variant))
+                replies.append(_reply_row(planned.call, recorded, variant.variant))
+        asks: dict[tuple[str, str], None] = {}
+        codes: list[dict[str, Any]] = []
+        seen: set[str] = set()
+        for ask in plan_generation(study, list(draw_sample(study, journal.variant))):
+            key = ask.call.key
+            recorded = journal.reply_to(key)
+            if recorded is None:
+                continue
+            asks[ask.variant, key] = None
+            if key not in seen:
+                seen.add(key)
+                replies.append(_reply_row(ask.call, recorded, ask.variant))
+                codes.append(_code_row(key, recorded))
+    return {
+        "variants": pl.DataFrame(variants, schema=VARIANTS),
+        "asks": pl.DataFrame(list(asks), schema=ASKS, orient="row"),
+        "replies": pl.DataFrame(replies, schema=REPLIES),
+        "codes": pl.DataFrame(codes, schema=CODES),
+    }
+
+
+def _variant_row(variant: Variant) -> dict[str, Any]:
+    known = {name: getattr(variant, name) for name in VARIANTS if hasattr(variant, name)}
+    return {name: known.get(name) for name in VARIANTS}
+
+
+def _reply_row(call: Call, recorded: Recorded, variant: str) -> dict[str, Any]:
+    reply, tokens = recorded.reply, recorded.reply.tokens
+    return {
+        "reply": recorded.call,
+        "call": recorded.call,
+        "variant": variant,
+        "stage": call.stage,
+        "model": call.model,
+        "params": json.dumps(call.params, sort_keys=True, ensure_ascii=False),
+        "repeat": call.repeat,
+        "status": reply.status,
+        "text": reply.text,
+        "tokens_input": tokens.input,
+        "tokens_cached": tokens.cached,
+        "tokens_output": tokens.output,
+        "tokens_reasoning": tokens.reasoning,
+        "cost": recorded.cost,
+        "seconds": round(recorded.seconds, 3),
+        "attempts": recorded.attempts,
+        "error": reply.error,
+    }
+
+
+def _code_row(key: str, recorded: Recorded) -> dict[str, Any]:
+    found = extract(recorded.reply.text)
+    return {
+        "code": key,
+        "reply": key,
+        "status": found.status,
+        "language": found.language,
+        "text": found.text,
+        "blocks": found.blocks,
+        "chosen": found.chosen,
+        "left_out": found.left_out,
+    }
+
+
+def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
+    """Write each table as ``<name>.parquet`` and ``<name>.csv`` into a folder, each file whole or not at all.
+
+    Raises
+    ------
+    StorageError
+        The disk does not take it.
+    """
+    for name, frame in tables.items():
+        write_table(frame, folder / f"{name}.parquet")
+        write_table(frame, folder / f"{name}.csv")
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Write one table as its suffix says: ``.parquet``, ``.csv`` or ``.jsonl``.
+
+    In CSV, lists are joined by ``"; "``, and a text that a spreadsheet would run as a formula (it begins with ``=``,
+    ``+``, ``-`` or ``@``, a tab or a carriage return) is preceded by an apostrophe.
+    """
+    with replacing(path) as part:
+        if path.suffix == ".parquet":
+            frame.write_parquet(part, compression="zstd", statistics=False)
+        elif path.suffix == ".csv":
+            _for_spreadsheets(frame).write_csv(part)
+        else:
+            frame.write_ndjson(part)
+
+
+def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
+    joined = frame.with_columns(
+        pl.col(name).list.join("; ") for name, kind in frame.schema.items() if kind == pl.List(pl.String)
+    )
+    texts = [pl.col(name) for name, kind in joined.schema.items() if kind == pl.String]
+    return joined.with_columns(
+        pl.when(text.str.contains(r"^[=+\-@\t\r]")).then(pl.concat_str(pl.lit("'"), text)).otherwise(text).name.keep()
+        for text in texts
+    )
+
+
+def read_tables(folder: Path, names: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
+    """Read the Parquet tables of a folder by name; all of them where no names are given.
+
+    Raises
+    ------
+    RecordError
+        A file that is no Parquet table.
+    """
+    wanted = sorted(path.stem for path in folder.glob("*.parquet")) if names is None else list(names)
+    return dict(_read(folder, wanted))
+
+
+def _read(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, pl.DataFrame]]:
+    for name in names:
+        path = folder / f"{name}.parquet"
+        try:
+            yield name, pl.read_parquet(path)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise RecordError(
+                f"{path} cannot be read as a table: {error}. Make it again from the journal: sociolect analyze "
+                f"{folder.parent}"
+            ) from error
