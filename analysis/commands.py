@@ -41,11 +41,11 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
     Returns
     -------
     list of str, dict of str to int
-        What a reader must be warned of, and the rows of each table.
+        What a reader must be warned of (what was lost is counted too), and the rows of each table.
     """
     import polars as pl
 
-    from analysis.personas import analyze_personas
+    from analysis.personas import analyze_personas, describe_losses
     from simulator.running.campaign_run import frozen_study
     from simulator.tables import run_tables, write_tables
 
@@ -60,4 +60,4 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
     noted = {"warnings": pl.DataFrame({"warning": warnings}, schema={"warning": pl.String})}
     tables = {**recorded, **found, **noted}
     write_tables(tables, run / "tables")
-    return warnings, {name: frame.height for name, frame in tables.items()}
+    return [*warnings, *describe_losses(found["counts"])], {name: frame.height for name, frame in tables.items()}

@@ -30,6 +30,7 @@ __all__ = [
     "analyze_texts",
     "compare_personas",
     "count_statuses",
+    "describe_losses",
     "rewrites_as_texts",
 ]
 
@@ -134,10 +135,7 @@ def analyze_personas(
     step("code")
     comparisons, persona_tsed = compare_personas(tables)
     counts = count_statuses(tables)
-    return {**found, "comparisons": comparisons, "persona_tsed": persona_tsed, "counts": counts}, [
-        *warnings,
-        *_warn_of_losses(counts),
-    ]
+    return {**found, "comparisons": comparisons, "persona_tsed": persona_tsed, "counts": counts}, warnings
 
 
 def rewrites_as_texts(variants: pl.DataFrame) -> pl.DataFrame:
@@ -222,12 +220,11 @@ def count_statuses(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             (codes, "code", "code_status"),
         )
     ]
-    return pl.concat([part.cast(COUNTS) for part in parts]).sort(
-        "what", "stage", "model", "persona", "task", "status"
-    )
+    return pl.concat([part.cast(COUNTS) for part in parts]).sort("what", "stage", "model", "persona", "task", "status")
 
 
-def _warn_of_losses(counts: pl.DataFrame) -> list[str]:
+def describe_losses(counts: pl.DataFrame) -> list[str]:
+    """Say in sentences how many rewrites and programs are not what they should be, with their statuses."""
     warnings = []
     for what, sentence in (
         ("variant", "{lost} of {total} rewrites are not usable as prompts ({words}); they are shown and left out"),

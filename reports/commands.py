@@ -64,7 +64,7 @@ def report_run(run: Path) -> Path:
             name: f"{persona.name or name}, {persona.role}" if persona.role else persona.name or name
             for name, persona in study.personas.items()
         },
-        tasks={name: task.title for name, task in study.tasks.items()},
+        tasks={name: task.label for name, task in study.tasks.items()},
     )
 
 

@@ -20,7 +20,7 @@ def sociolect(tmp_path: Path) -> Sociolect:
 
     def start(*arguments: str | Path, environment: Mapping[str, str] | None = None, **options: Any) -> Ended:
         inherited = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_TOKEN"))}
-        program = "import sys, os; sys.path.insert(0, sys.argv.pop(1)); from sociolect import main; sys.exit(main(sys.argv[1:]))"
+        program = "import sys; sys.path.insert(0, sys.argv[1]); import sociolect as s; sys.exit(s.main(sys.argv[2:]))"
         ended = subprocess.run(
             [sys.executable, "-c", program, str(ROOT), *map(str, arguments)],
             capture_output=True,

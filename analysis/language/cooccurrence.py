@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import Counter, defaultdict
 from itertools import groupby
 
@@ -84,7 +86,8 @@ def map_entities(pairs: pl.DataFrame, entities: pl.DataFrame, *, seed: int) -> p
 
     Communities are Louvain's and the layout is Fruchterman and Reingold's, both on the graph of the 60 entities
     mentioned most (ties by name), an edge weighing as often as the two make a pair. Coordinates are rounded to four
-    decimals.
+    decimals. An entity that stands with no other would be pushed out of the picture by all the others: what lies
+    further from the middle than nine tenths of the entities is drawn in to at most a third beyond them.
 
     Parameters
     ----------
@@ -133,14 +136,28 @@ def map_entities(pairs: pl.DataFrame, entities: pl.DataFrame, *, seed: int) -> p
             iterations=200,
             seed=derive_seed(seed, "entity_map", "layout"),
         )
-        # Adding 0 turns -0.0 into 0.0.
-        places = {i: tuple(round(float(value), _DECIMALS) + 0.0 for value in layout[i]) for i in graph}
+        places = _draw_in({i: (float(layout[i][0]), float(layout[i][1])) for i in graph})
     labels = _usual_labels(entities)
     rows = [
         (name, labels[name], count, speakers, *places[i], community[i])
         for i, (name, count, speakers) in enumerate(mentions.select("entity", "mentions", "speakers").iter_rows())
     ]
     return pl.DataFrame(rows, schema=ENTITY_MAP, orient="row")
+
+
+def _draw_in(places: dict[int, tuple[float, float]]) -> dict[int, tuple[float, float]]:
+    """Pull outliers towards the rest, keeping their direction and their order of distance; round what comes out."""
+    middle = [statistics.median(place[axis] for place in places.values()) for axis in (0, 1)]
+    distances = {i: math.hypot(x - middle[0], y - middle[1]) for i, (x, y) in places.items()}
+    edge = sorted(distances.values())[math.ceil(0.9 * len(distances)) - 1]
+    drawn = {}
+    for i, place in places.items():
+        beyond = distances[i] - edge
+        scale = (edge + beyond / (1 + 3 * beyond / edge)) / distances[i] if beyond > 0 < edge else 1.0
+        # Adding 0 turns -0.0 into 0.0.
+        x, y = (round(middle[axis] + (place[axis] - middle[axis]) * scale, _DECIMALS) + 0.0 for axis in (0, 1))
+        drawn[i] = (x, y)
+    return drawn
 
 
 def _usual_labels(entities: pl.DataFrame) -> dict[str, str]:
