@@ -90,7 +90,7 @@ def _run(
     runs: Annotated[Path, typer.Option("--runs", help="Where run folders are kept.")] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Execute a campaign, or resume it: what is recorded is not asked again. Ends with the report.
+    """Execute a campaign, or resume it. What is recorded is not asked again. Ends with the report.
 
     Example: sociolect run personas-quickstart --model openai:gpt-4o-mini
     """

@@ -21,7 +21,7 @@ def analyze(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")],
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Make a run's tables again from its records; no model is asked.
+    """Make a run's tables again. From its records; no model is asked.
 
     Example: sociolect analyze runs/personas-quickstart-1a2b3c4d
     """

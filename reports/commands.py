@@ -28,7 +28,7 @@ def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")],
     json: JsonOption = False,
 ) -> None:
-    """Write a run's report and figures again from its tables; no model is asked.
+    """Write a run's report and figures again. From its tables; no model is asked.
 
     Example: sociolect report runs/personas-quickstart-1a2b3c4d
     """
@@ -80,7 +80,7 @@ def overlap(
     seed: Annotated[int, typer.Option("--seed", help="Of shuffles, layout and topics.")] = 7,
     json: JsonOption = False,
 ) -> None:
-    """Draw who talks like whom: the persona-overlap graph of a run, or of anybody's texts.
+    """Draw who talks like whom. The persona-overlap graph of a run, or of anybody's texts.
 
     Example: sociolect overlap people.csv --text statement --out people-overlap
     """

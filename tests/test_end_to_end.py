@@ -112,7 +112,7 @@ def test_a_finished_call_is_never_asked_again(tmp_path: Path, sociolect: Sociole
         ('return ""', 3, "empty", "empty"),
         ("return \"I'm sorry, but I can't help with that.\"", 3, "refused", "refused"),
         ('return "Write a calculator or bicycle shop " + "\\ud83d now, please."', 0, "ok", "ok"),
-        ('return "Write a calculator or a bicycle shop. " + "very " * 2_000_000', 0, "ok", "ok"),
+        ('return "Write a calculator or a bicycle shop. " + "very " * 2_000_000', 0, "ok", "too_long"),
         ('return "Write a <script>alert(1)</script> calculator or bicycle shop \\x00 \\u202e now."', 0, "ok", "ok"),
     ],
     ids=["nothing", "refusal", "half a surrogate pair", "10 MB", "markup"],

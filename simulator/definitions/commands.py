@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The new study's folder.")], json: JsonOption = False
 ) -> None:
-    """Make a study folder: a persona, a task, a campaign, each commented, and JSON Schemas for the editor.
+    """Make a study folder. A persona, a task, a campaign, each commented, and JSON Schemas for the editor.
 
     Example: sociolect init my-study
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal, get_args
 
 from simulator.prompts.rewrite import read_template
 from simulator.prompts.wording import (
@@ -18,16 +17,12 @@ from simulator.prompts.wording import (
 from simulator.running.calls import Form
 from simulator.running.replies import Reply
 from simulator.running.statuses import is_refusal
+from simulator.running.variants import VariantStatus
 
-__all__ = ["VARIANT_STATUSES", "VariantStatus", "judge_rewrite"]
+__all__ = ["LONGEST", "judge_rewrite"]
 
-VariantStatus = Literal[
-    "ok", "empty", "refused", "truncated", "filtered", "error", "answered", "code", "echo", "off_task"
-]
-VARIANT_STATUSES: tuple[VariantStatus, ...] = get_args(VariantStatus)
-
-LOOKED_AT = 20_000
-"""Characters of a rewrite that are looked at: a request is a few sentences, and a reply may be of megabytes."""
+LONGEST = 20_000
+"""Characters of the longest rewrite that is still a request: a request is a few sentences, a reply may be megabytes."""
 
 ECHO_WORDS = 8
 """That many words in a row as in one of the template's examples are taken from it; fewer happen by chance."""
@@ -119,7 +114,7 @@ def judge_rewrite(reply: Reply, *, task_text: str, form: Form) -> tuple[str, Var
 
     1. A reply that is not ``ok`` keeps its status and its text. A completion that ended by length did not reach its
        closing quotation mark: ``truncated``.
-    2. ``empty``: no letter and no digit.
+    2. ``too_long``: more than `LONGEST` characters. ``empty``: no letter and no digit.
     3. ``refused``: it declines to help (`simulator.running.statuses.is_refusal`).
     4. ``code``: a fenced block with code or of most of the text, or at least two lines and half of all lines are code.
     5. ``answered``: an answer instead of a request: it opens as an assistant does (an offer, "Sure, ...", "Here is a
@@ -163,7 +158,9 @@ def judge_rewrite(reply: Reply, *, task_text: str, form: Form) -> tuple[str, Var
         return text, reply.status, note
     if form == "completion" and reply.finish == "length":
         return text, "truncated", _PASSED_ON["truncated"]
-    status, note = _check(text[:LOOKED_AT], task_text[:LOOKED_AT])
+    if len(text) > LONGEST:
+        return text, "too_long", f"{len(text):,} characters; a request has {LONGEST:,} at most"
+    status, note = _check(text, task_text)
     return text, status, note
 
 

@@ -36,7 +36,7 @@ def plan(
     study: StudyOption = Path(),
     json: JsonOption = False,
 ) -> None:
-    """Show what a campaign will ask: calls, tokens, cost and time as ranges. Nothing is sent.
+    """Show what a campaign will ask. Calls, tokens, cost and time, as ranges; nothing is sent.
 
     Example: sociolect plan personas-quickstart
     """
@@ -169,7 +169,7 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write to; RUN/export by default.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write a run's tables, or its graph of speakers, for other programs.
+    """Write a run's tables or graph for others. As CSV, Parquet, JSON lines or GraphML.
 
     Example: sociolect export runs/personas-quickstart-1a2b3c4d --format jsonl --out shared
     """
@@ -201,7 +201,7 @@ def doctor(
     model: Annotated[list[str] | None, typer.Option("--model", help="Ask this model for one word; repeatable.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what is installed, which keys are set (never their values) and whether models answer.
+    """Show what this machine has. Packages, keys (never their values), models that answer.
 
     Example: sociolect doctor --model embedded
     """

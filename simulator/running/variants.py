@@ -14,7 +14,7 @@ Method = Literal["original", "rewrite", "typos", "synonyms", "paraphrase", "iden
 METHODS: tuple[Method, ...] = get_args(Method)
 
 VariantStatus = Literal[
-    "ok", "empty", "refused", "truncated", "filtered", "error", "answered", "code", "echo", "off_task"
+    "ok", "empty", "refused", "truncated", "filtered", "error", "too_long", "answered", "code", "echo", "off_task"
 ]
 VARIANT_STATUSES: tuple[VariantStatus, ...] = get_args(VariantStatus)
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.prompts import VARIANT_STATUSES, judge_rewrite
+from simulator.prompts import judge_rewrite
 from simulator.prompts.rewrite import read_template
 from simulator.running.calls import Form
 from simulator.running.replies import REPLY_STATUSES, Reply, ReplyStatus
+from simulator.running.variants import VARIANT_STATUSES
 
 CALCULATOR = "Write code to make a calculator"
 SHOP = "Write code for a database for an online bicycle shop"
@@ -84,7 +85,7 @@ def test_a_request_in_anybodys_words_is_ok(text: str, task: str) -> None:
         ("import math\nx = input()\nprint(math.sqrt(float(x)))", "code"),
         (CALCULATOR, "echo"),
         ("“Write code to make a calculator.”", "echo"),
-        ("I want a calculator that checks our twenty servers, mail me any disk with under ten percent free", "echo"),
+        ("I want a calculator that says check twenty servers, mail me any disk under ten percent free", "echo"),
         ("I would like to see the orbits of the planets in the sky.", "off_task"),
         ("Yes.", "off_task"),
         ("", "empty"),

@@ -53,7 +53,7 @@ def test_chat_is_one_user_message_without_stops_that_holds_persona_and_task_as_t
 def test_completion_ends_on_an_opening_quote_and_stops_at_the_closing_one() -> None:
     (message,), stop = render_rewrite(ANA, "Write code to plan a roster", form="completion")
     assert message.role == "user"
-    assert message.text.endswith('Task: Write code to plan a roster\nTheir words: "')
+    assert message.text.endswith('Task: Write code to plan a roster\nWords: "')
     assert stop == ('"',)
     assert "Ana" not in message.text
 
