@@ -15,7 +15,8 @@ $(STAMP): requirements.lock pyproject.toml
 	touch $(STAMP)
 
 demo: setup
-	$(BIN)/sociolect run personas-quickstart
+	@# Status 3: done, though some replies are not whole. The report counts them.
+	$(BIN)/sociolect run personas-quickstart || test $$? -eq 3
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not prove"

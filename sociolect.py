@@ -118,8 +118,9 @@ def _execute(
     campaign: str, model: str | None, *, retry: bool, study: Path, runs: Path, progress: RunProgress
 ) -> tuple[Path, bool]:
     from simulator.definitions import load_campaign
-    from simulator.running.campaign_run import models_of, run_campaign, run_folder
+    from simulator.running.campaign_run import run_campaign, run_folder
     from simulator.running.models import describe_model
+    from simulator.running.plan import models_of
     from simulator.running.size import size_of
 
     loaded = load_campaign(campaign, folder=study, model=model)
@@ -137,13 +138,23 @@ def _execute(
         retry=retry,
         begin_stage=progress.begin_stage,
         report=progress.report,
-        interrupted=lambda: progress.say("Finishing what is in flight; press Ctrl-C again to stop at once."),
+        interrupted=lambda times: _interrupt(progress, times),
     )
     return folder, complete
 
 
+def _interrupt(progress: RunProgress, times: int) -> None:
+    if times == 1:
+        progress.say("Finishing what is in flight; press Ctrl-C again to stop at once.")
+        return
+    progress.say("Stopped; every finished reply is recorded. Run the same command again to go on.")
+    # Threads that wait for a model cannot be called back, and the journal needs no goodbye.
+    sys.stderr.flush()
+    os._exit(_INTERRUPTED)
+
+
 def _finish(folder: Path) -> tuple[Path, list[str], int]:
-    """Analyse and report; return the page, the warnings, and how many replies or variants did not succeed."""
+    """Analyse and report; return the page, the warnings, and how many replies are not ok."""
     from analysis.commands import analyze_run
     from reports.commands import report_run
     from simulator.tables import read_tables
@@ -198,15 +209,10 @@ def main(arguments: list[str] | None = None) -> int:
     except SociolectError as error:
         print(f"sociolect: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_status
-    except KeyboardInterrupt:
-        print("sociolect: stopped; run the same command again to go on.", file=sys.stderr)  # noqa: T201
-        # Threads that wait for a model cannot be called back, and the journal needs no goodbye.
-        sys.stderr.flush()
-        os._exit(_INTERRUPTED)
-    except BrokenPipeError:
-        # The reader has gone (`| head`): nothing is left to say, and nothing must be flushed to nobody.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _DONE
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # the reader has gone (`| head`): nothing is left to say
+            return _DONE
+        raise
     except Exception as error:
         return _explain(error)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from simulator.errors import StorageError
 
-__all__ = ["disk_reason", "replacing", "storing", "write_text"]
+__all__ = ["disk_reason", "replacing", "storing", "write_bytes", "write_text"]
 
 _REASONS = {
     errno.ENOSPC: "no space is left on the disk",
@@ -52,15 +52,20 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        os.close(handle)
-        part = Path(name)
+        part = path.parent / f".{path.name[:100]}-{secrets.token_hex(4)}{path.suffix}"
         try:
             yield part
-            part.chmod(0o644)
+            with part.open("rb+") as written:
+                os.fsync(written.fileno())
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole file, or leave the old one."""
+    with replacing(path) as part:
+        part.write_bytes(content)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -7,9 +7,10 @@ gives the same bytes as one that was not; only ``seconds`` and ``attempts`` of `
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -17,12 +18,8 @@ from simulator.code import extract
 from simulator.errors import RecordError
 from simulator.running.campaign_run import frozen_study
 from simulator.running.journal import Journal, Recorded
-from simulator.running.plan import draw_sample, plan_generation, plan_rewrites
 from simulator.running.variants import Variant
-from simulator.storage import replacing
-
-if TYPE_CHECKING:
-    from simulator.running.calls import Call
+from simulator.storage import replacing, storing
 
 __all__ = ["SCHEMAS", "read_tables", "run_tables", "write_table", "write_tables"]
 
@@ -71,10 +68,14 @@ REPLIES = pl.Schema(
         "seconds": pl.Float64,
         "attempts": pl.Int64,
         "error": pl.String,
+        "finish": pl.String,
+        "model_reported": pl.String,
+        "sent": pl.String,
     }
 )
 """An answer. ``variant`` is the one it made (stage rewrite) or the first one it was asked for (stage generate);
-``params`` is JSON; ``cost`` in US dollars, null where no price is known; ``seconds`` are wall-clock, waits included."""
+``params`` and ``sent`` are JSON; ``cost`` in US dollars, null where no price is known; ``seconds`` are wall-clock,
+waits included."""
 
 CODES = pl.Schema(
     {
@@ -132,32 +133,29 @@ def run_tables(folder: Path) -> dict[str, pl.DataFrame]:
         The folder is no run.
     """
     study = frozen_study(folder)
+    languages = {task.id: task.language for task in study.tasks.values()}
+    variants: list[dict[str, Any]] = []
+    asks: list[tuple[str, str]] = []
+    replies: dict[str, dict[str, Any]] = {}
+    codes: list[dict[str, Any]] = []
     with Journal(folder) as journal:
-        variants: list[dict[str, Any]] = []
-        replies: list[dict[str, Any]] = []
-        for planned in plan_rewrites(study):
-            recorded = journal.reply_to(planned.call.key)
-            variant = journal.variant(planned.variant)
-            if recorded is not None and variant is not None:
+        for name, key in journal.plan("rewrite") or ():
+            variant, recorded = journal.variant(name), journal.reply_to(key)
+            if variant is not None and recorded is not None:
                 variants.append(_variant_row(variant))
-                replies.append(_reply_row(planned.call, recorded, variant.variant))
-        asks: dict[tuple[str, str], None] = {}
-        codes: list[dict[str, Any]] = []
-        seen: set[str] = set()
-        for ask in plan_generation(study, list(draw_sample(study, journal.variant))):
-            key = ask.call.key
-            recorded = journal.reply_to(key)
-            if recorded is None:
+                replies.setdefault(key, _reply_row(journal.call(key), recorded, name))
+        for name, key in journal.plan("generate") or ():
+            variant, recorded = journal.variant(name), journal.reply_to(key)
+            if variant is None or recorded is None:
                 continue
-            asks[ask.variant, key] = None
-            if key not in seen:
-                seen.add(key)
-                replies.append(_reply_row(ask.call, recorded, ask.variant))
-                codes.append(_code_row(key, recorded))
+            asks.append((name, key))
+            if key not in replies:
+                replies[key] = _reply_row(journal.call(key), recorded, name)
+                codes.append(_code_row(key, recorded, language=languages.get(variant.task, "python")))
     return {
         "variants": pl.DataFrame(variants, schema=VARIANTS),
-        "asks": pl.DataFrame(list(asks), schema=ASKS, orient="row"),
-        "replies": pl.DataFrame(replies, schema=REPLIES),
+        "asks": pl.DataFrame(asks, schema=ASKS, orient="row"),
+        "replies": pl.DataFrame(list(replies.values()), schema=REPLIES),
         "codes": pl.DataFrame(codes, schema=CODES),
     }
 
@@ -167,16 +165,16 @@ def _variant_row(variant: Variant) -> dict[str, Any]:
     return {name: known.get(name) for name in VARIANTS}
 
 
-def _reply_row(call: Call, recorded: Recorded, variant: str) -> dict[str, Any]:
+def _reply_row(call: dict[str, Any], recorded: Recorded, variant: str) -> dict[str, Any]:
     reply, tokens = recorded.reply, recorded.reply.tokens
     return {
         "reply": recorded.call,
         "call": recorded.call,
         "variant": variant,
-        "stage": call.stage,
-        "model": call.model,
-        "params": json.dumps(call.params, sort_keys=True, ensure_ascii=False),
-        "repeat": call.repeat,
+        "stage": call["stage"],
+        "model": call["model"],
+        "params": json.dumps(call["params"], sort_keys=True, ensure_ascii=False),
+        "repeat": call["repeat"],
         "status": reply.status,
         "text": reply.text,
         "tokens_input": tokens.input,
@@ -187,11 +185,14 @@ def _reply_row(call: Call, recorded: Recorded, variant: str) -> dict[str, Any]:
         "seconds": round(recorded.seconds, 3),
         "attempts": recorded.attempts,
         "error": reply.error,
+        "finish": reply.finish,
+        "model_reported": reply.model_reported,
+        "sent": json.dumps(reply.sent, sort_keys=True, ensure_ascii=False),
     }
 
 
-def _code_row(key: str, recorded: Recorded) -> dict[str, Any]:
-    found = extract(recorded.reply.text)
+def _code_row(key: str, recorded: Recorded, *, language: str) -> dict[str, Any]:
+    found = extract(recorded.reply.text, language=language)
     return {
         "code": key,
         "reply": key,
@@ -205,16 +206,28 @@ def _code_row(key: str, recorded: Recorded) -> dict[str, Any]:
 
 
 def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
-    """Write each table as ``<name>.parquet`` and ``<name>.csv`` into a folder, each file whole or not at all.
+    """Write each table as ``<name>.parquet`` and ``<name>.csv`` into a folder: all of them, or the old ones stay.
 
     Raises
     ------
     StorageError
         The disk does not take it.
     """
-    for name, frame in tables.items():
-        write_table(frame, folder / f"{name}.parquet")
-        write_table(frame, folder / f"{name}.csv")
+    made, old = folder.with_name(f".{folder.name}-new"), folder.with_name(f".{folder.name}-old")
+    with storing(folder):
+        for left in (made, old):  # by a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        made.mkdir(parents=True)
+        for name, frame in tables.items():
+            write_table(frame, made / f"{name}.parquet")
+            write_table(frame, made / f"{name}.csv")
+        if folder.exists():
+            for path in folder.iterdir():  # what is not ours stays
+                if path.suffix not in (".parquet", ".csv"):
+                    path.replace(made / path.name)
+            folder.replace(old)
+        made.replace(folder)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:

@@ -28,12 +28,16 @@ from simulator.running.mock import MockModel
 
 LOG = Path(os.environ["ASKED"])
 DIE_AT = int(os.environ.get("DIE_AT", "0"))
+INTERRUPT_AT = os.environ.get("INTERRUPT_AT", "").split()
 
 def answer(call: Call) -> str:
     with LOG.open("a") as log:
         log.write(call.key + "\\n")
-    if DIE_AT and len(LOG.read_text().split()) == DIE_AT:
+    asked = len(LOG.read_text().split())
+    if asked == DIE_AT:
         os.kill(os.getpid(), signal.SIGKILL)
+    if str(asked) in INTERRUPT_AT:
+        os.kill(os.getpid(), signal.SIGINT)
     TEXT
 """
 PLAIN = """return f"Please write me a calculator or a bicycle shop number {call.seed}, with tests and a menu." \\
@@ -103,6 +107,24 @@ def test_a_finished_call_is_never_asked_again(tmp_path: Path, sociolect: Sociole
     total = sum(asked(tmp_path).values())
     assert sociolect("run", campaign, environment={"ASKED": environment["ASKED"]}).status == 0
     assert sum(asked(tmp_path).values()) == total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("interrupt_at", "words"), [("3", "Stopped"), ("3 4", "Stopped; every finished reply")])
+def test_one_interrupt_drains_and_two_stop(tmp_path: Path, sociolect: Sociolect, interrupt_at: str, words: str) -> None:
+    campaign = study(tmp_path)
+    environment = {"ASKED": str(tmp_path / "asked"), "INTERRUPT_AT": interrupt_at}
+    ended = sociolect("run", campaign, environment=environment)
+    assert ended.status == 130, ended.err
+    assert "press Ctrl-C again" in ended.err
+    assert words in ended.err
+    assert "Traceback" not in ended.err
+    (run,) = (tmp_path / "runs").iterdir()
+    recorded = sum(row["count"] for row in sociolect("status", run, "--json").document()["replies"])
+    if interrupt_at == "3":
+        assert recorded == sum(asked(tmp_path).values()) < CALLS
+    assert sociolect("run", campaign, environment={"ASKED": environment["ASKED"]}).status == 0
+    assert len(asked(tmp_path)) == CALLS
 
 
 @pytest.mark.slow

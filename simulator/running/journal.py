@@ -8,16 +8,15 @@ One process writes; others may read at the same time. Anybody may query it with 
 ``calls``        what was asked, as canonical JSON, under its key
 ``replies``      what was answered; a call asked again has several, the latest one counts
 ``variants``     the texts to send, with their lineage
+``plans``        which call each campaign makes of which variant, in order
 ================ ===========================================================================
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
-import socket
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -26,59 +25,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from simulator.errors import JournalDamagedError, JournalError, JournalLockedError, RecordError, StorageError
-from simulator.running.calls import Call
-from simulator.running.replies import Reply, ReplyStatus, Tokens, repair_text
+from simulator.errors import JournalDamagedError, JournalError, RecordError, StorageError
+from simulator.running.calls import Call, Stage
+from simulator.running.migrations import MIGRATIONS
+from simulator.running.replies import Reply, ReplyStatus, Tokens, repair_reply
+from simulator.running.run_lock import take_lock
 from simulator.running.variants import Variant
 from simulator.storage import disk_reason
 
 __all__ = ["Entry", "Journal", "Recorded"]
-
-_MIGRATIONS: tuple[str, ...] = (
-    """
-    CREATE TABLE campaigns(
-        number INTEGER PRIMARY KEY,
-        begun TEXT NOT NULL,
-        text TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE calls(
-        key TEXT PRIMARY KEY,
-        document TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE replies(
-        number INTEGER PRIMARY KEY,
-        call TEXT NOT NULL REFERENCES calls(key),
-        status TEXT NOT NULL,
-        text TEXT NOT NULL,
-        tokens_input INTEGER,
-        tokens_cached INTEGER,
-        tokens_output INTEGER,
-        tokens_reasoning INTEGER,
-        cost REAL,
-        seconds REAL NOT NULL,
-        attempts INTEGER NOT NULL,
-        error TEXT,
-        finish TEXT NOT NULL,
-        model_reported TEXT NOT NULL,
-        sent TEXT NOT NULL,
-        recorded TEXT NOT NULL
-    ) STRICT;
-    CREATE INDEX replies_by_call ON replies(call, number, status);
-    CREATE TABLE variants(
-        variant TEXT PRIMARY KEY,
-        task TEXT NOT NULL,
-        method TEXT NOT NULL,
-        persona TEXT NOT NULL,
-        replicate INTEGER NOT NULL,
-        seed INTEGER,
-        text TEXT NOT NULL,
-        made_by TEXT NOT NULL,
-        status TEXT NOT NULL,
-        note TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    """,
-)
-"""Numbered from 1; ``PRAGMA user_version`` says how many a file has had. Never edited, only appended to."""
 
 _VARIANT_COLUMNS = tuple(field.name for field in fields(Variant))
 
@@ -96,14 +51,14 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is committed together: a call, its reply, and the variant made from it, if any."""
+    """What is committed together: a call, its reply, and the variants made from it."""
 
     call: Call
     reply: Reply
     seconds: float
     attempts: int
     cost: float | None = None
-    variant: Variant | None = None
+    variants: tuple[Variant, ...] = ()
 
 
 class Journal:
@@ -141,7 +96,7 @@ class Journal:
         if write:
             with _storage(self.path):
                 folder.mkdir(parents=True, exist_ok=True)
-                self._lock = _take_lock(folder / "journal.lock")
+                self._lock = take_lock(folder / "journal.lock")
         elif not self.path.is_file():
             raise RecordError(
                 f"{folder} is not a run: there is no journal.sqlite in it. Name the folder that `sociolect run` made, "
@@ -155,8 +110,7 @@ class Journal:
 
     def _connect(self, *, write: bool) -> sqlite3.Connection:
         with _storage(self.path):
-            mode = "rwc" if write else "ro"
-            uri = f"{self.path.resolve().as_uri()}?mode={mode}"
+            uri = f"{self.path.resolve().as_uri()}?{self._mode(write=write)}"
             # Writes come from one worker thread at a time while the event loop reads; SQLite serialises the two.
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30, check_same_thread=False)
             try:
@@ -166,19 +120,27 @@ class Journal:
                 raise
         return connection
 
+    def _mode(self, *, write: bool) -> str:
+        if write:
+            return "mode=rwc"
+        # A reader of a WAL file writes its index beside it; where that is not allowed and no writer can be there, none
+        # is needed.
+        resting = not self.path.with_name(f"{self.path.name}-wal").exists() and not os.access(self.path.parent, os.W_OK)
+        return "mode=ro&immutable=1" if resting else "mode=ro"
+
     def _prepare(self, connection: sqlite3.Connection, *, write: bool) -> None:
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > len(_MIGRATIONS):
+        if version > len(MIGRATIONS):
             raise RecordError(
-                f"{self.path} has schema {version}, this Sociolect knows schemas up to {len(_MIGRATIONS)}: a newer "
+                f"{self.path} has schema {version}, this Sociolect knows schemas up to {len(MIGRATIONS)}: a newer "
                 f"version made it. Install that version to read it."
             )
         if not write:
             return
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
-        for number in range(version, len(_MIGRATIONS)):
-            connection.executescript(f"BEGIN; {_MIGRATIONS[number]} PRAGMA user_version={number + 1}; COMMIT;")
+        for number in range(version, len(MIGRATIONS)):
+            connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version={number + 1}; COMMIT;")
 
     def __enter__(self) -> Self:
         return self
@@ -212,11 +174,36 @@ class Journal:
         StorageError
             The disk is full or failing. What was recorded before is untouched.
         """
+        with self._transaction():
+            for entry in entries:
+                self._insert(entry)
+
+    def add_variants(self, variants: Iterable[Variant]) -> None:
+        """Commit variants made from replies that were recorded before."""
+        with self._transaction():
+            for variant in variants:
+                self._insert_variant(variant)
+
+    def set_plan(self, stage: Stage, rows: Iterable[tuple[str, str]]) -> None:
+        """Record what the current campaign plans in a stage, as (variant, call's key) in order; replaces the last plan.
+
+        The tables are made from it, so that they do not change when a later version of the program would plan
+        otherwise.
+        """
+        with self._transaction():
+            number = self._campaign_number()
+            self._connection.execute("DELETE FROM plans WHERE campaign = ? AND stage = ?", (number, stage))
+            self._connection.executemany(
+                "INSERT INTO plans VALUES (?, ?, ?, ?, ?)",
+                ((number, stage, position, variant, call) for position, (variant, call) in enumerate(rows)),
+            )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         with _storage(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                for entry in entries:
-                    self._insert(entry)
+                yield
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
@@ -224,7 +211,8 @@ class Journal:
                 raise
 
     def _insert(self, entry: Entry) -> None:
-        key, reply, tokens = entry.call.key, entry.reply, entry.reply.tokens
+        key, reply = entry.call.key, repair_reply(entry.reply)
+        tokens = reply.tokens
         self._connection.execute("INSERT OR IGNORE INTO calls VALUES (?, ?)", (key, entry.call.to_json()))
         self._connection.execute(
             "INSERT INTO replies(call, status, text, tokens_input, tokens_cached, tokens_output, tokens_reasoning, "
@@ -233,7 +221,7 @@ class Journal:
             (
                 key,
                 reply.status,
-                repair_text(reply.text)[0],
+                reply.text,
                 tokens.input,
                 tokens.cached,
                 tokens.output,
@@ -241,16 +229,19 @@ class Journal:
                 entry.cost,
                 entry.seconds,
                 entry.attempts,
-                None if reply.error is None else repair_text(reply.error)[0],
-                repair_text(reply.finish)[0],
-                repair_text(reply.model_reported)[0],
+                reply.error,
+                reply.finish,
+                reply.model_reported,
                 json.dumps(reply.sent, sort_keys=True, default=str),
                 _now(),
             ),
         )
-        if entry.variant is not None:
-            row = [getattr(entry.variant, name) for name in _VARIANT_COLUMNS]
-            self._connection.execute("INSERT OR REPLACE INTO variants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        for variant in entry.variants:
+            self._insert_variant(variant)
+
+    def _insert_variant(self, variant: Variant) -> None:
+        row = [getattr(variant, name) for name in _VARIANT_COLUMNS]
+        self._connection.execute("INSERT OR REPLACE INTO variants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -258,6 +249,26 @@ class Journal:
         """Return the current frozen campaign, or None before the first start."""
         row = self._one("SELECT text FROM campaigns ORDER BY number DESC LIMIT 1")
         return None if row is None else str(row[0])
+
+    def _campaign_number(self) -> int:
+        row = self._one("SELECT max(number) FROM campaigns")
+        return 0 if row is None or row[0] is None else int(row[0])
+
+    def plan(self, stage: Stage) -> list[tuple[str, str]] | None:
+        """Return what the current campaign plans in a stage, in order: (variant, call's key). None if not yet known."""
+        number = str(self._campaign_number())
+        rows = self._all(
+            "SELECT variant, call FROM plans WHERE campaign = ? AND stage = ? ORDER BY position", number, stage
+        )
+        return [(variant, call) for variant, call in rows] or None
+
+    def call(self, key: str) -> dict[str, Any]:
+        """Return the document of a recorded call: stage, model, form, params, messages, repeat and seed."""
+        row = self._one("SELECT document FROM calls WHERE key = ?", key)
+        if row is None:
+            raise KeyError(key)
+        document: dict[str, Any] = json.loads(row[0])
+        return document
 
     def status_of(self, key: str) -> ReplyStatus | None:
         """Return the status of the latest reply to a call, or None where it was not asked yet."""
@@ -293,13 +304,16 @@ class Journal:
         )
         return {(stage, model, status): count for stage, model, status, count in rows}
 
-    def spent(self) -> tuple[int, float]:
-        """Return the tokens and the money of all replies, also of those that were asked for again."""
+    def spent(self) -> tuple[int, float | None]:
+        """Return the tokens and the US dollars of all replies, also of those that were asked for again.
+
+        The dollars are None as soon as the cost of one reply is not known.
+        """
         row = self._one(
             "SELECT coalesce(sum(coalesce(tokens_input, 0) + coalesce(tokens_cached, 0) + coalesce(tokens_output, 0) "
-            "+ coalesce(tokens_reasoning, 0)), 0), coalesce(sum(cost), 0.0) FROM replies"
+            "+ coalesce(tokens_reasoning, 0)), 0), coalesce(sum(cost), 0.0), count(*) - count(cost) FROM replies"
         )
-        return (0, 0.0) if row is None else (int(row[0]), float(row[1]))
+        return (0, 0.0) if row is None else (int(row[0]), None if row[2] else float(row[1]))
 
     def check(self) -> Iterator[str]:
         """Yield what is wrong: pages that SQLite finds damaged, calls that do not hash to their key."""
@@ -315,9 +329,9 @@ class Journal:
             row: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
         return row
 
-    def _all(self, query: str) -> list[tuple[Any, ...]]:
+    def _all(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         with _storage(self.path):
-            return self._connection.execute(query).fetchall()
+            return self._connection.execute(query, values).fetchall()
 
 
 @contextmanager
@@ -333,7 +347,7 @@ def _storage(path: Path) -> Iterator[None]:
                 f"file open, close it and run again."
             ) from error
         raise StorageError(
-            f"{path} cannot be written: {reason}. Everything recorded before is kept; mend the disk and run the same "
+            f"{path} cannot be used: {reason}. Everything recorded before is kept; mend the disk and run the same "
             f"command again: it asks only for what is missing."
         ) from error
     except sqlite3.DatabaseError as error:
@@ -354,37 +368,6 @@ def _disk_reason(error: Exception) -> str | None:
         "unable to open": "the file cannot be opened or created in its folder",
     }
     return next((reason for mark, reason in known.items() if mark in text), None)
-
-
-def _take_lock(path: Path) -> int:
-    """Lock the run for this process; the system gives the lock up when the process ends, however it ends."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        owner = _read_owner(handle)
-        os.close(handle)
-        raise JournalLockedError(
-            f"{path.parent} is being written by process {owner[0]} on {owner[1]}. Wait for it to end, or stop it "
-            f"(`kill -INT {owner[0]}`), then run again.",
-            pid=owner[0],
-            host=owner[1],
-        ) from None
-    try:
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
-
-
-def _read_owner(handle: int) -> tuple[int, str]:
-    try:
-        owner = json.loads(os.pread(handle, 4096, 0))
-        return int(owner["pid"]), str(owner["host"])
-    except (ValueError, KeyError, TypeError):
-        return 0, "an unknown host"  # taken between the lock and the writing of its owner
 
 
 def _now() -> str:

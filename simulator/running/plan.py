@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from simulator.definitions import ModelChoice, Study
 from simulator.prompts import render_generate, render_rewrite
-from simulator.running.calls import Call, Form, Message, Parameter, derive_seed
+from simulator.running.calls import Call, Form, Message, Parameter, Stage, derive_seed
 from simulator.running.models import describe_model
+from simulator.running.parameters import LOCAL_PARAMETERS
 from simulator.running.variants import Variant, variant_id
 
 __all__ = [
@@ -18,8 +19,10 @@ __all__ = [
     "generating_models",
     "generation_params",
     "model_params",
+    "models_of",
     "plan_generation",
     "plan_rewrites",
+    "rewriting_params",
 ]
 
 
@@ -45,7 +48,7 @@ class PlannedAsk:
 def plan_rewrites(study: Study) -> Iterator[PlannedRewrite]:
     """Yield the rewriting calls by task, persona and replicate, in the campaign's order."""
     stage = study.campaign.prompts
-    params = model_params(stage.model, temperature=stage.temperature, max_tokens=stage.max_tokens)
+    params = rewriting_params(study)
     info = describe_model(stage.model.model, params)
     form: Form = "completion" if info.completion and stage.template is None else "chat"
     template = study.template
@@ -59,7 +62,7 @@ def plan_rewrites(study: Study) -> Iterator[PlannedRewrite]:
                     model=stage.model.model,
                     messages=messages,
                     form=form,
-                    params=params | ({"stop": stop} if stop else {}),
+                    params=_deciding(stage.model.model, params) | ({"stop": stop} if stop else {}),
                     repeat=replicate,
                     seed=_seed(study, info.takes_seed, "rewrite", persona.id, task.id, replicate),
                 )
@@ -105,14 +108,34 @@ def plan_generation(study: Study, variants: list[Variant], *, model: ModelChoice
             for repeat in range(stage.repeats):
                 # Named after the text, not the variant: two variants with the same text are one call.
                 seed = _seed(study, takes_seed, "generate", variant.text, repeat)
-                yield PlannedAsk(
-                    variant.variant, Call("generate", choice.model, messages, "chat", params, repeat, seed)
+                call = Call(
+                    stage="generate",
+                    model=choice.model,
+                    messages=messages,
+                    params=_deciding(choice.model, params),
+                    repeat=repeat,
+                    seed=seed,
                 )
+                yield PlannedAsk(variant.variant, call)
 
 
 def generating_models(study: Study) -> list[ModelChoice]:
     """Return the models that write code, in the campaign's order."""
     return list(study.campaign.generate.models)
+
+
+def models_of(study: Study) -> dict[Stage, list[tuple[ModelChoice, dict[str, Parameter]]]]:
+    """Return each stage's models with all their parameters, those included that are not sent."""
+    return {
+        "rewrite": [(study.campaign.prompts.model, rewriting_params(study))],
+        "generate": [(choice, generation_params(study, choice)) for choice in generating_models(study)],
+    }
+
+
+def rewriting_params(study: Study) -> dict[str, Parameter]:
+    """Return the parameters of the rewriting model."""
+    stage = study.campaign.prompts
+    return model_params(stage.model, temperature=stage.temperature, max_tokens=stage.max_tokens)
 
 
 def generation_params(study: Study, choice: ModelChoice) -> dict[str, Parameter]:
@@ -134,6 +157,15 @@ def model_params(
         **choice.params,
     }
     return {name: value for name, value in own.items() if value is not None}
+
+
+def _deciding(model: str, params: dict[str, Parameter]) -> dict[str, Parameter]:
+    """Return the parameters that decide on a reply and so belong to a call; how patiently it is waited for does not.
+
+    The embedded model's texts also depend on how many it writes at once and on the size of its context.
+    """
+    deciding = {"base_url", "parallel", "context"} if model.startswith("embedded") else {"base_url"}
+    return {name: value for name, value in params.items() if name not in LOCAL_PARAMETERS - deciding}
 
 
 def _seed(study: Study, takes_seed: bool, *names: object) -> int | None:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from simulator.running.campaign_run import StageProgress
 from simulator.running.execution import Event
+from simulator.terminal import printable
 
 __all__ = ["RunProgress"]
 
@@ -69,7 +70,7 @@ class RunProgress:
         now = time.monotonic()
         waits = [
             Text(
-                f"  {model}: waits {until - now:.0f} s more: {reason}",
+                f"  {model}: waits {until - now:.0f} s more: {printable(reason)}",
                 style="yellow",
                 overflow="ellipsis",
                 no_wrap=True,
@@ -95,7 +96,9 @@ class RunProgress:
             self._waiting[event.call.model] = (time.monotonic() + event.seconds, event.reason)
             if not self._live:
                 self._console.print(
-                    f"{event.call.model}: waits {event.seconds:.0f} s: {event.reason}", markup=False, highlight=False
+                    f"{event.call.model}: waits {event.seconds:.0f} s: {printable(event.reason)}",
+                    markup=False,
+                    highlight=False,
                 )
             return
         self._waiting.pop(event.call.model, None)

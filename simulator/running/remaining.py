@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from simulator.definitions import Study
 from simulator.running.calls import Stage
 from simulator.running.journal import Journal
@@ -16,11 +18,14 @@ def count_remaining(study: Study, journal: Journal) -> dict[Stage, int]:
     While rewrites are missing, the generating calls are reckoned as if every persona and task will give as many usable
     variants as the campaign draws.
     """
-    rewrites = sum(journal.status_of(planned.call.key) is None for planned in plan_rewrites(study))
-    asks = {ask.call.key for ask in plan_generation(study, list(draw_sample(study, journal.variant)))}
-    generate = sum(journal.status_of(key) is None for key in asks)
-    if rewrites:
-        stage = study.campaign.generate
-        groups = len(study.personas) * len(study.tasks)
-        generate += groups * stage.sample * stage.repeats * len(generating_models(study)) - len(asks)
-    return {"rewrite": rewrites, "generate": generate}
+    rewrites = _missing(journal, (one.call.key for one in plan_rewrites(study)))
+    if not rewrites:
+        asks = plan_generation(study, list(draw_sample(study, journal.variant)))
+        return {"rewrite": 0, "generate": _missing(journal, (ask.call.key for ask in asks))}
+    stage = study.campaign.generate
+    groups = len(study.personas) * len(study.tasks)
+    return {"rewrite": rewrites, "generate": groups * stage.sample * stage.repeats * len(generating_models(study))}
+
+
+def _missing(journal: Journal, keys: Iterable[str]) -> int:
+    return sum(journal.status_of(key) is None for key in dict.fromkeys(keys))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-__all__ = ["REPLY_STATUSES", "Reply", "ReplyStatus", "Tokens", "repair_text"]
+__all__ = ["REPLY_STATUSES", "Reply", "ReplyStatus", "Tokens", "repair_reply", "repair_text"]
 
 ReplyStatus = Literal["ok", "empty", "refused", "truncated", "filtered", "error"]
 REPLY_STATUSES: tuple[ReplyStatus, ...] = get_args(ReplyStatus)
@@ -52,6 +52,17 @@ class Reply:
     finish: str = ""
     sent: dict[str, object] = field(default_factory=dict)
     error: str | None = None
+
+
+def repair_reply(reply: Reply) -> Reply:
+    """Return a reply whose every text can be stored, with a remark where something had to be replaced."""
+    text, replaced = repair_text(reply.text)
+    note = f"{replaced} lone surrogates were replaced" if replaced else ""
+    error = "; ".join(part for part in (repair_text(reply.error or "")[0], note) if part) or None
+    finish, reported = repair_text(reply.finish)[0], repair_text(reply.model_reported)[0]
+    if (text, error, finish, reported) == (reply.text, reply.error, reply.finish, reply.model_reported):
+        return reply
+    return replace(reply, text=text, error=error, finish=finish, model_reported=reported)
 
 
 def repair_text(text: str) -> tuple[str, int]:

@@ -9,9 +9,8 @@ from simulator.definitions import Study
 from simulator.errors import UsageError
 from simulator.prompts import render_generate
 from simulator.running.calls import Call, Parameter
-from simulator.running.campaign_run import models_of
 from simulator.running.models import ModelInfo, describe_model
-from simulator.running.plan import plan_rewrites
+from simulator.running.plan import models_of, plan_rewrites, rewriting_params
 
 __all__ = ["PlanRow", "PlanSize", "Range", "size_of"]
 
@@ -141,7 +140,7 @@ def _seconds(info: ModelInfo, calls: Range, read: Range, written: Range) -> Rang
 
 def _refuse_too_long(calls: list[Call], study: Study) -> None:
     """Refuse what cannot fit even if every token were as long as tokens get."""
-    info = describe_model(study.campaign.prompts.model.model, {})
+    info = describe_model(study.campaign.prompts.model.model, rewriting_params(study))
     if info.context_tokens is None:
         return
     for call in calls:

@@ -44,7 +44,8 @@ def run(journal: Journal, model: Answers, calls: Iterable[Call], **options: obje
 
     async def go() -> None:
         stop = options.pop("stop", None) or asyncio.Event()
-        await execute({"m": iter(calls)}, {"m": model}, journal, stop=stop, report=events.append, **options)  # type: ignore[arg-type]
+        report = options.pop("report", events.append)
+        await execute({"m": iter(calls)}, {"m": model}, journal, stop=stop, report=report, **options)  # type: ignore[arg-type]
 
     asyncio.run(go())
     return events
@@ -154,9 +155,10 @@ def test_a_failing_disk_ends_the_run_and_no_reply_is_acknowledged(tmp_path: Path
         run(journal, Answers(lambda call: Reply("ok", "x")), [call(0)])
         journal.record = failing  # type: ignore[method-assign]
         events: list[Event] = []
+        calls = [call(number) for number in range(50)]
         with pytest.raises(StorageError):
-            events += run(journal, Answers(lambda call: Reply("ok", "x")), [call(number) for number in range(50)])
-        assert events == []
+            run(journal, Answers(lambda call: Reply("ok", "x")), calls, report=events.append)
+        assert {event.kind for event in events} == {"known"}
         journal.record = record  # type: ignore[method-assign]
         run(journal, Answers(lambda call: Reply("ok", "x")), [call(number) for number in range(50)])
         assert sum(journal.counts().values()) == 50
@@ -168,4 +170,40 @@ def test_waits_double_up_to_the_longest_and_obey_the_provider() -> None:
     for wait, least in zip(waits, [1, 2, 4, 8, 8, 8], strict=True):
         assert least <= wait <= 1.5 * least
     assert 5.0 <= patience.wait_after(1, RateLimitError("x", seconds=5.0), call(0)) <= 7.5
-    assert patience.wait_after(1, RateLimitError("x", seconds=3600.0), call(0)) <= 12.0
+    with pytest.raises(QuotaError, match="asks to wait 3,600 s"):
+        patience.wait_after(1, RateLimitError("x", seconds=3600.0), call(0))
+
+
+def test_a_fault_in_one_answer_loses_no_other_reply(tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        if call.repeat == 2:
+            raise ZeroDivisionError
+        return Reply("ok", "x")
+
+    with Journal(tmp_path, write=True) as journal:
+        model = Answers(answer, parallel=4)
+        with pytest.raises(ZeroDivisionError):
+            run(journal, model, [call(number) for number in range(20)])
+        assert sum(journal.counts().values()) == len(model.asked) - 1 >= 3
+
+
+def test_a_provider_that_asks_for_an_hour_ends_the_run_and_wakes_those_that_wait(tmp_path: Path) -> None:
+    def answer(call: Call) -> Reply:
+        raise RateLimitError("slow down", seconds=3600.0 if call.repeat == 3 else 250.0)
+
+    with Journal(tmp_path, write=True) as journal:
+        with pytest.raises(QuotaError, match="run the same command again"):
+            run(journal, Answers(answer, parallel=4), [call(number) for number in range(9)])
+        assert journal.counts() == {}
+
+
+def test_half_a_surrogate_pair_is_repaired_before_anything_is_made_of_it(tmp_path: Path) -> None:
+    seen: list[Reply] = []
+
+    def make_variants(call: Call, reply: Reply) -> tuple[()]:
+        seen.append(reply)
+        return ()
+
+    with Journal(tmp_path, write=True) as journal:
+        run(journal, Answers(lambda call: Reply("ok", "a\ud83d")), [call(0)], make_variants=make_variants)
+    assert [(reply.text, reply.error) for reply in seen] == [("a\ufffd", "1 lone surrogates were replaced")]

@@ -31,7 +31,7 @@ def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
     with Journal(tmp_path, write=True) as journal:
         journal.begin("name: a\n")
         first = entry(1)
-        journal.record([Entry(first.call, first.reply, 0.25, 2, 0.5, variant)])
+        journal.record([Entry(first.call, first.reply, 0.25, 2, 0.5, (variant,))])
     with Journal(tmp_path) as journal:
         recorded = journal.reply_to(call(1).key)
         assert recorded is not None
@@ -184,7 +184,7 @@ def test_a_full_disk_loses_nothing_that_was_recorded(tmp_path: Path) -> None:
 
 def test_an_unwritable_folder_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be used: Not a directory"):
         Journal(tmp_path / "file" / "run", write=True)
 
 
