@@ -34,6 +34,7 @@ TEXTS = pl.Schema(
 _NAMED_ROWS = 20  # so many bad rows are named one by one; of the others their number
 _OPTIONAL = {"task": "task", "iteration": "iteration"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 _INTEGER = re.compile(r"[+-]?\d{1,18}(\.0+)?")
 
 
@@ -223,7 +224,7 @@ def _check_columns(path: Path, rows: list[_Row], names: Mapping[str, str]) -> No
     for what, name in names.items():
         if name in columns or _OPTIONAL.get(what) == name:
             continue
-        found = ", ".join(repr(_printable(column)) for column in columns[:20]) + (", ..." if len(columns) > 20 else "")
+        found = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
         raise RecordError(
             f"{path}: there is no column {name!r} for the {what}. The columns are {found}. "
             f"Name the one that holds it: --{what} COLUMN."
@@ -253,7 +254,7 @@ def _read_name(row: _Row, column: str, what: str) -> str:
         raise _BadRowError(f"{column!r} is {_kind(value)}, not the name of a {what}")
     name = str(value)
     _check_unicode(name, column)
-    return " ".join(_printable(name).split())
+    return " ".join(_without_controls(name).split())
 
 
 def _read_iteration(row: _Row, column: str) -> int | None:
@@ -272,9 +273,12 @@ def _check_unicode(value: str, column: str) -> None:
         raise _BadRowError(f"{column!r} holds what is not valid UTF-8, or half a surrogate pair")
 
 
-def _printable(name: str) -> str:
-    """Control characters, which no name needs and no XML file can hold, as spaces."""
-    return "".join(" " if ord(character) < 32 or 127 <= ord(character) < 160 else character for character in name)
+def _without_controls(name: str) -> str:
+    """Control characters, which no name needs and no XML file can hold, as spaces.
+
+    Joiners and marks of direction stay: scripts and emoji need them, and without them two names could become one.
+    """
+    return _CONTROLS.sub(" ", name)
 
 
 def _kind(value: object) -> str:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from simulator.definitions.persona import Persona
     from simulator.definitions.schemas import json_schema
     from simulator.definitions.starter import write_study
-    from simulator.definitions.study import Study, dump_study, list_campaigns, load_campaign, load_study, resolve_inside
+    from simulator.definitions.study import Study, dump_study, list_campaigns, load_campaign, load_study
     from simulator.definitions.task import Task
+    from simulator.definitions.text_reading import resolve_inside
 
 __all__ = [
     "Campaign",
@@ -66,8 +67,9 @@ _HOMES = {
     "persona": ("Persona",),
     "schemas": ("json_schema",),
     "starter": ("write_study",),
-    "study": ("Study", "dump_study", "list_campaigns", "load_campaign", "load_study", "resolve_inside"),
+    "study": ("Study", "dump_study", "list_campaigns", "load_campaign", "load_study"),
     "task": ("Task",),
+    "text_reading": ("resolve_inside",),
 }
 
 

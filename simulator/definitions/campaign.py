@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -14,6 +13,7 @@ from simulator.definitions.fields import Definition, Identifier, Key, RawText, T
 from simulator.definitions.task import PromptSource
 from simulator.definitions.yaml_reading import Plain, is_null, shorten
 from simulator.running.calls import Parameter
+from simulator.running.parameters import BOUNDS, find_fault
 
 if TYPE_CHECKING:
     from typing import Self
@@ -59,14 +59,15 @@ def _check_parameter(value: object) -> object:
 ParameterField = Annotated[
     Any, BeforeValidator(lambda value: _check_parameter(_read_parameter(value)), json_schema_input_type=Any)
 ]
-Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
-TopP = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+_LEAST, _MOST = ({name: bounds[end] for name, bounds in BOUNDS.items()} for end in (0, 1))
+Temperature = Annotated[float, Field(ge=_LEAST["temperature"], le=_MOST["temperature"], allow_inf_nan=False)]
+TopP = Annotated[float, Field(gt=_LEAST["top_p"], le=_MOST["top_p"], allow_inf_nan=False)]
 Ids = Annotated[
     Annotated[tuple[Identifier, ...], Tag("ids")] | Annotated[Literal["all"], Tag("all")],
     Discriminator(lambda value: "all" if value == "all" else "ids"),
 ]
 """Ids in the order in which they are to be run, or everything there is."""
-MaxTokens = Annotated[int, Field(ge=1, le=1_000_000)]
+MaxTokens = Annotated[int, Field(ge=_LEAST["max_tokens"], le=_MOST["max_tokens"])]
 
 _TEMPERATURE = (
     "How freely the model chooses its words: 0 always the likeliest, 1 as it was trained. Not sent where absent."
@@ -90,8 +91,8 @@ class ModelChoice(Definition):
     max_tokens: MaxTokens | None = Field(None, description=f"{_MAX_TOKENS} Wins over the stage's.")
     parallel: int | None = Field(
         None,
-        ge=1,
-        le=1024,
+        ge=_LEAST["parallel"],
+        le=_MOST["parallel"],
         description="Calls at once; the model's own number where absent. It moves the embedded model's texts.",
     )
     params: dict[Key, ParameterField] = Field(
@@ -108,13 +109,8 @@ class ModelChoice(Definition):
     @field_validator("base_url")
     @classmethod
     def _is_an_address(cls, address: str | None) -> str | None:
-        if address is None:
-            return None
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("an address begins with http:// or https:// and names a server")
-        if parts.username or parts.password:
-            raise ValueError("a key or password has no place in a campaign; set it in the environment")
+        if fault := find_fault("base_url", address) if address is not None else None:
+            raise PydanticCustomError("parameter", "{text}", {"text": fault, "at": ()})
         return address
 
     @field_validator("params")

@@ -18,7 +18,7 @@ __all__ = ["nearest", "validate"]
 MAX_PROBLEMS = 100
 """More than this in one file help nobody."""
 
-OWN_KINDS = frozenset({"ids", "twice", "sample"})
+OWN_KINDS = frozenset({"ids", "twice", "sample", "parameter"})
 """The kinds of error that `simulator.definitions.campaign` raises itself, each with its whole ``text``."""
 
 Model = TypeVar("Model", bound=BaseModel)

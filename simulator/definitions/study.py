@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath, PureWindowsPath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from simulator.definitions.campaign import Campaign
+from simulator.definitions.campaign import Campaign, ModelChoice
 from simulator.definitions.dumping import dump_yaml, to_plain
 from simulator.definitions.fields import Definition, RawText, fold_id
 from simulator.definitions.finding import ENDINGS, Library, T, builtin_folder, definition_files
 from simulator.definitions.persona import Persona
 from simulator.definitions.problems import nearest, validate
 from simulator.definitions.task import Task
-from simulator.definitions.text_reading import as_written, is_below, read_text
+from simulator.definitions.text_reading import as_written, is_below, read_text, resolve_inside
 from simulator.definitions.yaml_reading import Document, parse_yaml, read_yaml, shorten
 from simulator.errors import DefinitionError, Problem, UsageError
+from simulator.running.models import locate_model
+from simulator.terminal import printable
 
-__all__ = ["Study", "dump_study", "list_campaigns", "load_campaign", "load_study", "resolve_inside"]
+__all__ = ["Study", "dump_study", "list_campaigns", "load_campaign", "load_study"]
 
 MAX_FROZEN_BYTES = 200_000_000
 """A frozen study holds all its definitions; this only keeps a wrong file from filling the memory."""
@@ -34,11 +38,15 @@ class Study:
     personas, tasks
         By id, in the campaign's order.
     root
-        The study's folder. Not part of equality: the same study may lie elsewhere.
+        The campaign's own folder, out of which nothing that it names may lead. Not part of equality: the same study
+        may lie elsewhere.
     source
         The campaign's file.
     template
         The text of the rewriting template, where the campaign names one of its own.
+    given
+        The model that was asked for in place of the campaign's own, as the person at the keyboard named it: only this
+        one may be a program outside ``root``. Not part of equality.
     """
 
     campaign: Campaign
@@ -47,6 +55,7 @@ class Study:
     root: Path = field(compare=False)
     source: Path = field(compare=False)
     template: str | None = None
+    given: str | None = field(default=None, compare=False)
 
 
 class _Frozen(Definition):
@@ -85,11 +94,17 @@ def load_campaign(name_or_path: str, *, folder: Path | None = None, model: str |
     document = read_yaml(path, root=root)
     if document.root is not None and isinstance(document.root.value, dict) and "campaign" in document.root.value:
         study = _thaw(document, root)
+        frozen = [*_find_in_template(study.template, document)]
+        if model is None:
+            frozen += _find_script_problems(document, study.campaign, root, ("campaign",))
+        if frozen:
+            raise DefinitionError(frozen)
         return _with_model(study, model)
     campaign = validate(document, Campaign, defaults={"name": path.stem})
     problems: list[Problem] = []
     template = _read_template(document, campaign, root, problems)
-    _check_mocks(document, campaign, root, problems)
+    if model is None:
+        problems += _find_script_problems(document, campaign, root)
     personas = _resolve(
         Persona, "personas", campaign.prompts.personas, ("prompts", "personas"), document, own, problems
     )
@@ -104,7 +119,7 @@ def load_campaign(name_or_path: str, *, folder: Path | None = None, model: str |
             problems.append(document.problem(("tasks", positions.get(fold_id(task.id), 0)), text))
     if problems:
         raise DefinitionError(problems)
-    return _with_model(Study(campaign, personas, tasks, own or root, path, template), model)
+    return _with_model(Study(campaign, personas, tasks, root, path, template), model)
 
 
 def _with_model(study: Study, model: str | None) -> Study:
@@ -113,7 +128,7 @@ def _with_model(study: Study, model: str | None) -> Study:
     if not model.strip():
         raise UsageError("the model's name is empty; name one, such as `--model embedded` or `--model mock`.")
     campaign = study.campaign.with_model(model)
-    return Study(campaign, study.personas, study.tasks, study.root, study.source, study.template)
+    return replace(study, campaign=campaign, given=campaign.prompts.model.model)
 
 
 def list_campaigns(folder: Path) -> list[Path]:
@@ -193,53 +208,57 @@ def _resolve(
     return resolved
 
 
-def resolve_inside(relative: str, root: Path) -> Path:
-    """Return the file that a definition names by a path relative to the study's folder.
-
-    Raises
-    ------
-    ValueError
-        The path is absolute, climbs with ``..``, or is a link that leads out of the study.
-    """
-    windows, posix = PureWindowsPath(relative), PurePosixPath(relative)
-    if windows.drive or windows.root or posix.is_absolute() or ".." in windows.parts or "\0" in relative:
-        raise ValueError("leads out of the study; name a file by its path from the study's folder, without `..`")
-    path = root / posix
-    try:
-        inside = path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError, ValueError):
-        inside = False
-    if not inside:
-        raise ValueError("is a link that leads out of the study; copy the file into the study's folder")
-    return path
-
-
 def _read_template(document: Document, campaign: Campaign, root: Path, problems: list[Problem]) -> str | None:
     name = campaign.prompts.template
     if name is None:
         return None
     location = ("prompts", "template")
     try:
-        return read_text(resolve_inside(name, root), root=root)
-    except ValueError as error:
+        path = resolve_inside(name, root)
+        text = read_text(path, root=root)
+    except (ValueError, DefinitionError) as error:
         problems.append(document.problem(location, f"`prompts.template` {error}"))
-    except DefinitionError as error:
-        problems.append(document.problem(location, f"`prompts.template` {error}"))
-    return None
+        return None
+    problems += [Problem(path, line, column, said) for line, column, said in _find_template_problems(text)]
+    return text
 
 
-def _check_mocks(document: Document, campaign: Campaign, root: Path, problems: list[Problem]) -> None:
-    """A mock's script is a program: one that a campaign names has to lie in the campaign's study."""
-    places = [(("prompts", "model"), campaign.prompts.model)]
-    places += [(("generate", "models", index), choice) for index, choice in enumerate(campaign.generate.models)]  # type: ignore[misc]
+def _find_in_template(template: str | None, document: Document) -> Iterator[Problem]:
+    """Yield what is wrong with a frozen template, at its place in the frozen study."""
+    for line, _, said in _find_template_problems(template) if template is not None else ():
+        where = f" in line {line} of it" if line else ""
+        yield document.problem(("template",), f"`template`{where}: {said}")
+
+
+def _find_template_problems(template: str) -> Iterator[tuple[int, int, str]]:
+    """Yield line, column and text of what is wrong with a template; line and column 0 mean the whole of it."""
+    from simulator.prompts import TEMPLATE_VARIABLES, find_template_problems  # noqa: PLC0415 - Jinja, for few campaigns
+
+    known = ", ".join(f"`{name}`" for name in TEMPLATE_VARIABLES)
+    lines = template.split("\n")
+    for line, said in find_template_problems(template):
+        column = 0
+        if 0 < line <= len(lines):
+            named = re.search(r"variable `(\w+)`", said)
+            found = re.search(rf"\b{named[1]}\b" if named else r"\S", lines[line - 1])
+            column = found.start() + 1 if found else 1
+        text = f"the template cannot be used: {said}"
+        yield line, column, f"{text}; it must use `persona` and `task`, and can use no variables but {known}"
+
+
+def _find_script_problems(
+    document: Document, campaign: Campaign, root: Path, above: tuple[str, ...] = ()
+) -> Iterator[Problem]:
+    """Yield a problem for each model that is a program (a mock's script) and does not lie in the campaign's study."""
+    places: list[tuple[tuple[str | int, ...], ModelChoice]] = [(("prompts", "model"), campaign.prompts.model)]
+    places += [(("generate", "models", index), choice) for index, choice in enumerate(campaign.generate.models)]
     for location, choice in places:
-        script = choice.model.removeprefix("mock:")
-        if script == choice.model or not script.endswith(".py"):
+        if not choice.model.startswith("mock:"):
             continue
         try:
-            resolve_inside(script, root)
-        except ValueError as error:
-            problems.append(document.problem((*location, "model"), f"the script of {shorten(choice.model)} {error}"))
+            locate_model(choice.model, root)
+        except UsageError as error:
+            yield document.problem((*above, *location, "model"), printable(str(error)))
 
 
 def dump_study(study: Study) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from simulator.errors import DefinitionError, Problem
 
-__all__ = ["MAX_BYTES", "as_written", "is_below", "read_text"]
+__all__ = ["MAX_BYTES", "as_written", "is_below", "read_text", "resolve_inside"]
+
+_LEADS_OUT = "leads out of the study; name a file by its path from the study's folder, without `..` or `~`"
 
 MAX_BYTES = 1_000_000
 """A larger definition is a mistake: the largest built-in one has 2 kB."""
@@ -74,3 +76,26 @@ def as_written(path: Path) -> Path:
 def is_below(path: Path, root: Path) -> bool:
     """Whether a path, as it is written and without following links, lies below ``root``."""
     return as_written(path).is_relative_to(as_written(root))
+
+
+def resolve_inside(relative: str, root: Path) -> Path:
+    """Return the file that a definition names by a path relative to the study's folder.
+
+    Raises
+    ------
+    ValueError
+        The path is absolute, climbs with ``..``, begins with ``~``, or is a link that leads out of the study.
+    """
+    windows, posix = PureWindowsPath(relative), PurePosixPath(relative)
+    if windows.drive or windows.root or posix.is_absolute() or ".." in windows.parts or "\0" in relative:
+        raise ValueError(_LEADS_OUT)
+    if relative.startswith("~"):  # which programs take for somebody's home
+        raise ValueError(_LEADS_OUT)
+    path = root / posix
+    try:
+        inside = path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError, ValueError):
+        inside = False
+    if not inside:
+        raise ValueError("is a link that leads out of the study; copy the file into the study's folder")
+    return path

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from simulator.errors import ModelError, QuotaError, RateLimitError, RejectedError, RetryableError
+from simulator.terminal import printable
 
-__all__ = ["explain_failure", "is_filtered", "read_retry_after", "scrub"]
+__all__ = ["cut_key", "explain_failure", "is_filtered", "read_retry_after", "scrub"]
 
 _LONGEST: Final = 600
 """Characters of a provider's own text that are kept."""
@@ -19,6 +20,8 @@ _LONGEST: Final = 600
 _SECRET_NAME: Final = re.compile(r"_(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SHORTEST_SECRET: Final = 6
 """Characters; a shorter value (``KEY=1``) is no secret, and would be cut out of words."""
+_SHORTEST_KEY: Final = 12
+"""Characters of a key from which it is cut out of replies; a shorter one may be a word."""
 _LOOKS_SECRET: Final = re.compile(
     r"\b(?:sk|pk|rk)-[A-Za-z0-9*_\-.…]{6,}|\bAIza[\w*-]{10,}|\b(?:gsk|hf|xai|pplx|nvapi|ghp)[_-][\w*-]{8,}"
     r"|(?<=Bearer )[^\s\"',}]+|(?<=://)[^\s/@]+(?=@)"
@@ -40,12 +43,23 @@ _SPENT: Final = re.compile(
 )
 
 
-def scrub(text: str, *, only_values: bool = False) -> str:
-    """Return a text without the value of any key.
+def cut_key(text: str, key: str | None) -> str:
+    """Return what a model wrote without the one key that it was given, should it repeat it.
+
+    All else stands as it was written: what is a secret elsewhere (``POSTGRES_PASSWORD=postgres``) is a word of a
+    program here.
+
+    >>> cut_key("my key is hunter2hunter2", "hunter2hunter2")
+    'my key is [key]'
+    """
+    return text.replace(key, "[key]") if key is not None and len(key) >= _SHORTEST_KEY else text
+
+
+def scrub(text: str) -> str:
+    """Return a text about a failure without the value of any key. Replies are not for it: see `cut_key`.
 
     Cut out are the values of all environment variables whose name ends like a key's (``_API_KEY``, ``_TOKEN``, ...)
-    and, unless ``only_values``, whatever is written the way keys are (``sk-...``), which a provider may quote
-    shortened.
+    and whatever is written the way keys are (``sk-...``), which a provider may quote shortened.
 
     >>> scrub("Incorrect API key provided: sk-abcd****wxyz.")
     'Incorrect API key provided: [key]'
@@ -54,14 +68,22 @@ def scrub(text: str, *, only_values: bool = False) -> str:
         stripped = value.strip()
         if len(stripped) >= _SHORTEST_SECRET and stripped in text and _SECRET_NAME.search(name):
             text = text.replace(stripped, f"[{name}]")
-    return text if only_values else _LOOKS_SECRET.sub("[key]", text)
+    return _LOOKS_SECRET.sub("[key]", text)
 
 
-def explain_failure(problem: BaseException, *, model: str, address: str | None = None) -> ModelError:
+def explain_failure(
+    problem: BaseException,
+    *,
+    model: str,
+    address: str | None = None,
+    key: str | None = None,
+    key_mend: str = "Check the key in the environment.",
+) -> ModelError:
     """Return our error for whatever a provider's package raised.
 
     Told apart by the HTTP status and the body, which all providers have, before the names of exceptions, which differ.
-    The result holds no key, and no reference to ``problem``, whose request does.
+    The result holds no key, no character that could move a terminal's cursor, and no reference to ``problem``, whose
+    request does.
 
     Parameters
     ----------
@@ -71,14 +93,19 @@ def explain_failure(problem: BaseException, *, model: str, address: str | None =
         The model's name as the campaign writes it.
     address
         Where the call went, if not to the provider's own address.
+    key
+        The key that was sent, whatever its variable is called.
+    key_mend
+        What to do where it is not accepted.
     """
     if isinstance(problem, ModelError):
+        problem.args = tuple(printable(one) if isinstance(one, str) else one for one in problem.args)
         return problem
     chain = list(_chain(problem))
     status = next((found for found in map(_status, chain) if found is not None), None)
     names = {kind.__name__ for found in chain for kind in type(found).__mro__}
-    said = scrub(_text(chain))
-    where = f"{model} at {scrub(address)}" if address else model
+    said = printable(_text(chain, key))
+    where = printable(f"{model} at {scrub(address)}" if address else model)
     if "ContextOverflowError" in names or (status in {400, 413, 422} and _CONTEXT.search(said)):
         return RejectedError(
             f"The prompt and the answer do not fit the context of {where}: {said} Shorten the prompt, lower "
@@ -94,7 +121,7 @@ def explain_failure(problem: BaseException, *, model: str, address: str | None =
         wait = f" It asks to wait {seconds:g} s." if seconds is not None else ""
         return RateLimitError(f"{where} takes no more calls for now (HTTP {status}): {said}{wait}", seconds=seconds)
     if status is not None:
-        return _by_status(status, where, said)
+        return _by_status(status, where, said, key_mend)
     return _by_kind(problem, names, where, said, served=address is not None)
 
 
@@ -110,12 +137,11 @@ def _by_kind(problem: BaseException, names: set[str], where: str, said: str, *, 
     return RejectedError(f"{where} failed in a way that is not known: {type(problem).__name__}: {said}")
 
 
-def _by_status(status: int, where: str, said: str) -> ModelError:
+def _by_status(status: int, where: str, said: str, key_mend: str) -> ModelError:
     """Return the error for an HTTP status that has no more to say."""
     if status in {401, 403}:
         return RejectedError(
-            f"{where} does not accept the key, or it may not use this model (HTTP {status}): {said} Check the key in "
-            "the environment; a server of your own that asks for one needs `key_from` beside its `base_url`."
+            f"{where} does not accept the key, or it may not use this model (HTTP {status}): {said} {key_mend}"
         )
     if status == 404:
         return RejectedError(f"{where} does not exist there (HTTP 404): {said} Check the model's name and `base_url`.")
@@ -181,8 +207,8 @@ def _status(problem: BaseException) -> int | None:
     return None
 
 
-def _text(chain: list[BaseException]) -> str:
-    """Return what was said, in one paragraph of a bearable length, ending like a sentence."""
+def _text(chain: list[BaseException], key: str | None) -> str:
+    """Return what was said, without keys, in one paragraph of a bearable length, ending like a sentence."""
     said = ""
     for found in chain:
         body = getattr(found, "body", None) or (found.args[0] if found.args else None)
@@ -190,7 +216,8 @@ def _text(chain: list[BaseException]) -> str:
         if said.strip():
             break
     # Cut before the white space is joined, for a server may send megabytes.
-    said = " ".join(said[: 4 * _LONGEST].split())
+    # Keys are cut out before the text is shortened, which could leave half of one.
+    said = scrub(cut_key(" ".join(said[: 4 * _LONGEST].split()), key))
     if len(said) > _LONGEST:
         said = said[:_LONGEST].rstrip() + "…"
     return said if not said or said[-1] in ".!?…" else said + "."

@@ -10,18 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata, util
 
-from simulator.errors import SociolectError
+from simulator.errors import SociolectError, UsageError
 from simulator.running.calls import Call, Message, Parameter
+from simulator.running.keys import KEYS_FOR, allowed_variables
 from simulator.running.models import check_model, open_model
+from simulator.running.providers import PROVIDERS
+from simulator.running.replies import Reply
+from simulator.terminal import printable
 
 __all__ = ["Finding", "examine"]
 
 _PACKAGES = ("spacy", "gensim", "networkx", "polars", "tree-sitter", "altair", "vl-convert-python", "langchain")
-_KEYS = {
-    "OPENAI_API_KEY": "openai",
-    "ANTHROPIC_API_KEY": "anthropic",
-    "GOOGLE_API_KEY": "google_genai",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +52,54 @@ def _look() -> Iterator[Finding]:
         yield Finding("embedded model", True, "installed")
     except SociolectError as error:
         yield Finding("embedded model", None, str(error))
-    for variable, provider in _KEYS.items():
-        there = bool(os.environ.get(variable))
-        yield Finding(f"key for {provider}", there or None, f"{variable} is {'set' if there else 'not set'}")
+    yield from _look_for_keys()
+    yield _look_for_allowed()
+
+
+def _look_for_keys() -> Iterator[Finding]:
+    """Yield a finding for each provider that can be asked or whose key is there."""
+    for name, provider in PROVIDERS.items():
+        there = next((variable for variable in provider.keys if os.environ.get(variable, "").strip()), None)
+        installed = util.find_spec(provider.module) is not None
+        if there and not installed:
+            found = f"{there} is set, but its package is not installed: pip install {provider.package}"
+            yield Finding(f"key for {name}", None, found)
+        elif provider.keys and installed:
+            found = f"{there} is set" if there else f"{' or '.join(provider.keys)} is not set"
+            yield Finding(f"key for {name}", True if there else None, found)
+
+
+def _look_for_allowed() -> Finding:
+    """Return whether the keys of servers that campaigns name can be read, without saying what they are."""
+    what = "keys for servers"
+    if not os.environ.get(KEYS_FOR, "").strip():
+        return Finding(what, None, f"{KEYS_FOR} is not set; needed only for servers that ask for a key")
+    try:
+        variables = allowed_variables()
+    except UsageError as error:
+        return Finding(what, False, str(error))
+    missing = [variable for variable in variables if not os.environ.get(variable, "").strip()]
+    if missing:
+        return Finding(what, False, f"{KEYS_FOR} names {', '.join(missing)}, not set: export {missing[0]}=...")
+    return Finding(what, True, f"{KEYS_FOR} names {', '.join(variables)}")
 
 
 def _ask(name: str) -> Finding:
-    params: dict[str, Parameter] = {"max_tokens": 16}
+    params: dict[str, Parameter] = {"max_tokens": 256}
     call = Call("generate", name, (Message("user", "Answer with the one word: ready"),), params=params)
 
-    async def ask() -> str:
+    async def ask() -> Reply:
         model = open_model(name, params)
         try:
-            reply = await model.ask(call)
+            return await model.ask(call)
         finally:
             await model.close()
-        return f"{reply.status}: {' '.join(reply.text.split())[:60]}"
 
     try:
         check_model(name, params)
-        return Finding(f"model {name}", True, f"answers, {asyncio.run(ask())}")
+        reply = asyncio.run(ask())
+        said = printable(" ".join((reply.text.strip() or reply.error or "nothing").split())[:60])
+        well = reply.status == "ok"
+        return Finding(f"model {name}", well, f"answers{'' if well else ', but not well'}, {reply.status}: {said}")
     except SociolectError as error:
         return Finding(f"model {name}", False, str(error))

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.errors import MissingError, ModelError, RejectedError, UsageError
 from simulator.running.calls import Call, Message, Parameter
-from simulator.running.failures import explain_failure, is_filtered, scrub
+from simulator.running.failures import cut_key, explain_failure, is_filtered, scrub
 from simulator.running.providers import (
     SERVER_PARAMETERS,
     Provider,
     describe_provider,
+    explain_key,
     find_address,
     find_key,
     find_provider,
+    is_foreign,
 )
 from simulator.running.replies import Reply, Tokens, repair_text
 from simulator.running.statuses import classify_reply
+from simulator.terminal import printable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -80,13 +85,23 @@ class LangChainModel:
                 answer = await client.ainvoke(messages)
         except Exception as problem:
             if is_filtered(problem):
-                said = str(explain_failure(problem, model=self.info.name, address=self._address))
-                return Reply(status="filtered", finish="content_filter", sent=sent, error=said)
-            failure = explain_failure(problem, model=self.info.name, address=self._address)
+                return Reply(
+                    status="filtered", finish="content_filter", sent=sent, error=str(self._explain_failure(problem))
+                )
+            failure = self._explain_failure(problem)
         if failure is not None:
             # Raised out here, so that the provider's exception, whose request holds the key, is not chained to it.
             raise failure
-        return read_message(answer, sent=sent)
+        return read_message(answer, sent=sent, key=self._key)
+
+    def _explain_failure(self, problem: BaseException) -> ModelError:
+        return explain_failure(
+            problem,
+            model=self.info.name,
+            address=self._address,
+            key=self._key,
+            key_mend=explain_key(self.info.family, self._params),
+        )
 
     async def close(self) -> None:
         """Close the connections. May be called more than once."""
@@ -121,19 +136,22 @@ class LangChainModel:
         """Make a LangChain object, with our key, address and time-out, that never retries."""
         failure: str
         try:
-            with warnings.catch_warnings():
+            hidden = self._provider.sends if is_foreign(self.info.family, self._params) else ()
+            with warnings.catch_warnings(), _hiding(hidden):
                 warnings.simplefilter("ignore")
                 from langchain.chat_models import init_chat_model  # noqa: PLC0415 - takes a second
 
                 opened: BaseChatModel = init_chat_model(
                     self._model, model_provider=self.info.family, **wanted, **self._connection(), cache=False
                 )
+                # Some make their connection only when it is first needed, which is when they read the environment.
+                getattr(opened, "_async_client", None)
                 return opened
         except ImportError as problem:
-            failure = scrub(str(problem))
+            failure = printable(scrub(cut_key(str(problem), self._key)))
             raise MissingError(f"The model {self.info.name} needs a package that is not installed: {failure}") from None
         except Exception as problem:
-            failure = scrub(" ".join(str(problem).split()))
+            failure = printable(scrub(cut_key(" ".join(str(problem).split()), self._key)))
         raise UsageError(f"The model {self.info.name} cannot be opened as it is described: {failure}")
 
     def _connection(self) -> dict[str, Any]:
@@ -151,7 +169,8 @@ class LangChainModel:
             connection["base_url"] = self._params["base_url"]
         if self.info.family == "ollama":
             # Its client would send OLLAMA_API_KEY to any address.
-            foreign = {"headers": {"Authorization": "none"}} if "base_url" in self._params else {}
+            allowed = f"Bearer {self._key}" if self._key else "none"
+            foreign = {"headers": {"Authorization": allowed}} if "base_url" in self._params else {}
             connection["client_kwargs"] = {"timeout": self._timeout, **foreign}
         return connection
 
@@ -181,14 +200,17 @@ class LangChainModel:
         plain = {name: value for name, value in sent.items() if name not in omitted and value is not None}
         if self._address is not None:
             plain["base_url"] = self._address
-        return {name: scrub(value) if isinstance(value, str) else value for name, value in sorted(plain.items())}
+        return {
+            name: cut_key(value, self._key) if isinstance(value, str) else value
+            for name, value in sorted(plain.items())
+        }
 
 
-def read_message(answer: AIMessage, *, sent: dict[str, object]) -> Reply:
+def read_message(answer: AIMessage, *, sent: dict[str, object], key: str | None = None) -> Reply:
     """Return LangChain's message as a reply: text, status, tokens by class, and the provider's own words.
 
     Text is what is in text blocks; reasoning is left out. What a provider marked as a refusal is the text where there
-    is no other.
+    is no other. ``key``, which the model was sent, is cut out of it.
     """
     text, marked = _read_content(answer.content)
     refusal = marked or str(answer.additional_kwargs.get("refusal") or "")
@@ -210,15 +232,15 @@ def read_message(answer: AIMessage, *, sent: dict[str, object]) -> Reply:
         "BLOCK_REASON_UNSPECIFIED",
         "BLOCKED_REASON_UNSPECIFIED",
     )
-    whole, repaired = repair_text(scrub(text or refusal, only_values=True))
+    whole, repaired = repair_text(cut_key(text or refusal, key))
     reported = str(metadata.get("model_name") or metadata.get("model") or "")
     fingerprint = metadata.get("system_fingerprint")
     return Reply(
         status=classify_reply(whole, finish=finish, refusal=refusal, blocked=blocked),
         text=whole,
         tokens=_read_tokens(answer.usage_metadata),
-        model_reported=scrub(f"{reported} ({fingerprint})" if fingerprint else reported),
-        finish=scrub(finish),
+        model_reported=cut_key(f"{reported} ({fingerprint})" if fingerprint else reported, key),
+        finish=cut_key(finish, key),
         sent=sent,
         error=f"{repaired} half surrogate pairs were replaced" if repaired else None,
     )
@@ -265,6 +287,16 @@ def _to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
                 "A message holds half a surrogate pair, which cannot be sent. Repair the text it comes from."
             )
     return [kinds[message.role](content=message.text) for message in messages]
+
+
+@contextmanager
+def _hiding(variables: Sequence[str]) -> Iterator[None]:
+    """Take variables out of the environment for as long as an object is made, which reads them and asks nobody."""
+    taken = {name: os.environ.pop(name) for name in variables if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
 
 
 def _import_class(provider: Provider) -> type[BaseChatModel]:

@@ -97,6 +97,9 @@ class MockModel:
     ) -> None:
         self._answer = answer or answer_plausibly
         self.info = describe_mock(name.removeprefix("mock").removeprefix(":"), params or {})
+        # What is recorded is the same wherever the file lies.
+        rest = self.info.name.removeprefix("mock").removeprefix(":")
+        self._reported = f"mock:{Path(rest).name}" if rest else "mock"
         self.calls: list[Call] = []
         """Every call that was asked, in order; so that a test can look at them."""
 
@@ -134,7 +137,7 @@ class MockModel:
                 output=len(text.split()),
                 reasoning=0,
             ),
-            model_reported=self.info.name,
+            model_reported=self._reported,
             finish="stop",
             sent={**{name: value for name, value in call.params.items() if value is not None}, "seed": call.seed},
             error=f"{repaired} half surrogate pairs were replaced" if repaired else None,

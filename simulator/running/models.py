@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from simulator.definitions.text_reading import as_written, resolve_inside
 from simulator.errors import UsageError
 from simulator.running.calls import Call, Parameter
 from simulator.running.parameters import check_parameters
@@ -100,7 +101,7 @@ def describe_model(name: str, params: Mapping[str, Parameter] | None = None) -> 
     >>> describe_model("embedded").title
     'Qwen2.5-Coder-1.5B-Instruct, Q4_K_M (Apache-2.0), embedded'
     >>> sorted(describe_model("openai:gpt-4o-mini").accepts)[:3]
-    ['base_url', 'frequency_penalty', 'key_from']
+    ['base_url', 'frequency_penalty', 'max_tokens']
     """
     params = params or {}
     family, rest = _split(name)
@@ -148,8 +149,8 @@ def check_model(name: str, params: Mapping[str, Parameter] | None = None) -> Non
 def open_model(name: str, params: Mapping[str, Parameter] | None = None) -> Model:
     """Check a model and return it ready to be asked.
 
-    ``params`` chooses its address and its limits (``base_url``, ``key_from``, ``timeout``, ``parallel``, ``context``,
-    ``threads``); what is sent with each call is the call's own.
+    ``params`` chooses its address and its limits (``base_url``, ``timeout``, ``parallel``, ``context``, ``threads``);
+    what is sent with each call is the call's own.
 
     Raises
     ------
@@ -172,17 +173,47 @@ def open_model(name: str, params: Mapping[str, Parameter] | None = None) -> Mode
     return LangChainModel(family, rest, params)
 
 
-def locate_model(name: str, root: Path) -> str:
-    """Return a model's name with a file that it names found in a study folder, where it is there.
+def locate_model(name: str, root: Path, *, given: str | None = None) -> str:
+    """Return a model's name with the path of a file that it names, ready to be opened.
 
-    A campaign names files from its own study; a person at the keyboard names them from the current folder.
+    A mock's script is a program. One that a campaign names, which somebody else may have written, is looked for in the
+    campaign's study and nowhere else. A person at the keyboard names any file, from the current folder.
 
+    Parameters
+    ----------
+    name
+        As the campaign has it.
+    root
+        The study's folder.
+    given
+        The name that the person at the keyboard gave, if any (`simulator.definitions.Study.given`).
+
+    Raises
+    ------
+    UsageError
+        The name is none that exists, or its script is not in the study.
+
+    Examples
+    --------
     >>> locate_model("openai:gpt-4o-mini", Path("study"))
     'openai:gpt-4o-mini'
     """
     family, rest = _split(name)
-    if family in {"embedded", "mock"} and rest and (root / rest).is_file():
-        return f"{family}:{root / rest}"
+    if given is not None and name.strip() == given.strip():
+        return name
+    if family == "mock" and rest.endswith(".py"):
+        try:
+            path = resolve_inside(rest, root)
+            if not path.is_file():
+                raise ValueError(f"is not there: there is no file {path}")  # noqa: TRY301 - told like the others
+        except ValueError as problem:
+            raise UsageError(
+                f"The script of the model {name} {problem}. Only --model mock:PATH.py, on the command line, names a "
+                "script elsewhere."
+            ) from None
+        return f"mock:{as_written(path)}"
+    if family == "embedded" and rest and (root / rest).is_file():
+        return f"embedded:{root / rest}"
     return name
 
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
 from simulator.errors import UsageError
 from simulator.running.calls import Parameter
+from simulator.running.keys import KEYS_FOR
 
-__all__ = ["KNOWN_PARAMETERS", "LOCAL_PARAMETERS", "check_parameters"]
+__all__ = ["BOUNDS", "KNOWN_PARAMETERS", "LOCAL_PARAMETERS", "check_parameters", "find_fault"]
 
-LOCAL_PARAMETERS: Final = frozenset({"parallel", "timeout", "key_from", "base_url", "context", "threads"})
+LOCAL_PARAMETERS: Final = frozenset({"parallel", "timeout", "base_url", "context", "threads"})
 """What chooses how or where a model is asked, and is not sent with a call."""
+
+BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
+    "temperature": (0, 2),
+    "top_p": (0, 1),
+    "max_tokens": (1, 1_000_000),
+    "parallel": (1, 1_024),
+}
+"""The least and the greatest value of what campaigns have keys of their own for; ``top_p`` is more than its least."""
 
 
 def _number(low: float, high: float) -> Callable[[Parameter], str | None]:
@@ -29,6 +37,12 @@ def _number(low: float, high: float) -> Callable[[Parameter], str | None]:
         return None if fits else f"must be a number from {low:g} to {high:g}"
 
     return check
+
+
+def _share(value: Parameter) -> str | None:
+    if _number(*BOUNDS["top_p"])(value) is None and value != 0:
+        return None
+    return "must be a number more than 0 and at most 1"
 
 
 def _whole(low: int, high: int) -> Callable[[Parameter], str | None]:
@@ -55,7 +69,8 @@ def _stop(value: Parameter) -> str | None:
 
 def _url(value: Parameter) -> str | None:
     wrong = "must be an address such as http://localhost:8000/v1"
-    if not isinstance(value, str):
+    # Programs differ in what they make of these, so that the host we see need not be the one that is called.
+    if not isinstance(value, str) or not value.isprintable() or any(mark in value for mark in " \\"):
         return wrong
     try:
         parts = urlsplit(value)
@@ -65,26 +80,20 @@ def _url(value: Parameter) -> str | None:
         return wrong
     if parts.scheme not in {"http", "https"} or not host:
         return wrong
-    if parts.username is not None or parts.password is not None or parts.query:
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         return (
             "must be an address without a name, password or query in it, since a campaign is written down and "
-            "shared: put the key into an environment variable and name that with `key_from`"
+            f"shared: put the key into an environment variable, and allow it for this server with {KEYS_FOR}"
         )
     return None
 
 
-def _variable(value: Parameter) -> str | None:
-    # Only what is named as a key may be sent as one: a campaign that somebody else wrote cannot ask for the rest.
-    fits = isinstance(value, str) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*_(?:KEY|TOKEN)", value)
-    return None if fits else "must name an environment variable that ends in _KEY or _TOKEN; never write the key itself"
-
-
 _CHECKS: Final[Mapping[str, Callable[[Parameter], str | None]]] = {
-    "temperature": _number(0, 2),
-    "top_p": _number(0, 1),
+    "temperature": _number(*BOUNDS["temperature"]),
+    "top_p": _share,
     "top_k": _whole(0, 1_000_000),
     "min_p": _number(0, 1),
-    "max_tokens": _whole(1, 10_000_000),
+    "max_tokens": _whole(*BOUNDS["max_tokens"]),
     "stop": _stop,
     "seed": _whole(0, 2**32 - 1),
     "presence_penalty": _number(-2, 2),
@@ -99,15 +108,23 @@ _CHECKS: Final[Mapping[str, Callable[[Parameter], str | None]]] = {
     "num_ctx": _whole(16, 100_000_000),
     "keep_alive": _text,
     "base_url": _url,
-    "key_from": _variable,
     "timeout": _number(0.001, 86_400),
-    "parallel": _whole(1, 1_024),
+    "parallel": _whole(*BOUNDS["parallel"]),
     "context": _whole(16, 100_000_000),
     "threads": _whole(1, 1_024),
 }
 
 KNOWN_PARAMETERS: Final = frozenset(_CHECKS)
 """Every parameter that some model takes."""
+
+
+def find_fault(name: str, value: Parameter) -> str | None:
+    """Return what is wrong with a parameter's value, as a clause that begins with "must"; None if nothing is.
+
+    >>> find_fault("top_p", 0)
+    'must be a number more than 0 and at most 1'
+    """
+    return _CHECKS[name](value) if name in _CHECKS else None
 
 
 def check_parameters(model: str, params: Mapping[str, Parameter], accepts: frozenset[str]) -> None:
@@ -134,8 +151,8 @@ def check_parameters(model: str, params: Mapping[str, Parameter], accepts: froze
             near = difflib.get_close_matches(name, sorted(accepts), n=1)
             mend = f"Did you mean `{near[0]}`?" if near else f"It takes: {', '.join(sorted(accepts))}."
             raise UsageError(f"The model {model} takes no parameter `{name}`. {mend}")
-        wrong = _CHECKS[name](value) if name in _CHECKS else None
+        wrong = find_fault(name, value)
         if wrong:
-            # The value of a variable's name may be a key that was written there by mistake.
-            shown = "what is written there" if name == "key_from" else repr(value)
+            # An address that is refused may hold a password.
+            shown = "what is written there" if name == "base_url" else repr(value)
             raise UsageError(f"The parameter `{name}` of the model {model} {wrong}, not {shown}.")

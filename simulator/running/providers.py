@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from simulator.errors import MissingError, UsageError
 from simulator.running.calls import Parameter
+from simulator.running.keys import KEYS_FOR, allowed_variable, suggest_entry
 from simulator.running.models import ModelInfo
 
 __all__ = [
@@ -21,9 +22,11 @@ __all__ = [
     "Provider",
     "check_provider",
     "describe_provider",
+    "explain_key",
     "find_address",
     "find_key",
     "find_provider",
+    "is_foreign",
 ]
 
 _LOCAL: Final = frozenset({"parallel", "timeout"})
@@ -51,6 +54,10 @@ class Provider:
         Environment variables by which a user sends its calls elsewhere.
     accepts
         Parameter to the name of the field of its LangChain class.
+    parallel
+        Calls at once where nobody says otherwise.
+    sends
+        Environment variables that its package sends unasked with every call, wherever that goes.
     """
 
     title: str
@@ -61,6 +68,7 @@ class Provider:
     address: tuple[str, ...] = ()
     accepts: Mapping[str, str] = field(default_factory=dict)
     parallel: int = 8
+    sends: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -85,6 +93,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         _COMMON
         | _same("top_p", "stop", "seed", "presence_penalty", "frequency_penalty", "base_url")
         | _same("reasoning_effort", "verbosity", "service_tier"),
+        sends=("OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID"),
     ),
     "anthropic": Provider(
         "Anthropic",
@@ -95,6 +104,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         ("ANTHROPIC_API_URL", "ANTHROPIC_BASE_URL"),
         _COMMON | _same("top_p", "top_k", "base_url", "reasoning_effort") | {"stop": "stop_sequences"},
         4,
+        ("ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_AUTH_TOKEN"),
     ),
     "google_genai": Provider(
         "Google",
@@ -107,6 +117,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         | _same("thinking_budget", "reasoning_effort")
         | {"max_tokens": "max_output_tokens"},
         4,
+        ("GOOGLE_GENAI_DEFAULT_HEADERS", "GOOGLE_GENAI_ACCESS_TOKEN"),
     ),
     "ollama": Provider(
         "Ollama",
@@ -221,8 +232,6 @@ def describe_provider(name: str, model: str, params: Mapping[str, Parameter]) ->
     provider = find_provider(name)
     foreign = params.get("base_url") is not None
     accepts = frozenset(provider.accepts) | _LOCAL
-    if "base_url" in provider.accepts and provider.keys:
-        accepts |= {"key_from"}
     if name == "openai" and foreign:
         accepts |= SERVER_PARAMETERS
     for rule in _RULES:
@@ -285,22 +294,16 @@ def find_key(name: str, model: str, params: Mapping[str, Parameter]) -> str | No
     """Return the key to send, from the environment; None where none is to be sent.
 
     A campaign may have been written by somebody else. So to a ``base_url`` that is not the provider's own, no key is
-    sent but that of the variable which the campaign names with ``key_from``.
+    sent but one that the person at the keyboard allows by the environment variable `KEYS_FOR`.
 
     Raises
     ------
     MissingError
         The key that is needed is not in the environment.
+    UsageError
+        What `KEYS_FOR` holds cannot be read.
     """
-    provider = find_provider(name)
-    named = params.get("key_from")
-    base_url = params.get("base_url")
-    if named is not None:
-        variables: tuple[str, ...] = (str(named),)
-    elif base_url is not None and not _is_own(str(base_url), provider):
-        return None
-    else:
-        variables = provider.keys
+    variables = _key_variables(name, params)
     for variable in variables:
         key = os.environ.get(variable, "").strip()
         if key:
@@ -312,6 +315,35 @@ def find_key(name: str, model: str, params: Mapping[str, Parameter]) -> str | No
         f"Set it with: export {variables[0]}=... (the key is read from the environment only and never written "
         "anywhere), or try the campaign without one: --model mock"
     )
+
+
+def explain_key(name: str, params: Mapping[str, Parameter]) -> str:
+    """Return a sentence on which key a server was sent, and what to do where it does not accept it."""
+    variables = _key_variables(name, params)
+    if variables:
+        return f"Check the key in the environment variable {' or '.join(variables)}."
+    base_url = params.get("base_url")
+    if base_url is None:
+        return "Check what the provider's own documentation says of credentials."
+    return (
+        "It was sent no key, since a campaign's address gets only one that you allow. If you trust the server, name "
+        f"the variable that holds its key: export {KEYS_FOR}={suggest_entry(str(base_url))}"
+    )
+
+
+def _key_variables(name: str, params: Mapping[str, Parameter]) -> tuple[str, ...]:
+    """Return the variables of which one holds the key to send, the preferred first; none where no key is sent."""
+    provider = find_provider(name)
+    if not is_foreign(name, params):
+        return provider.keys
+    variable = allowed_variable(str(params["base_url"]))
+    return (variable,) if variable else ()
+
+
+def is_foreign(name: str, params: Mapping[str, Parameter]) -> bool:
+    """Whether the calls go to an address that the campaign gives and that is not the provider's own."""
+    base_url = params.get("base_url")
+    return base_url is not None and not _is_own(str(base_url), find_provider(name))
 
 
 def _is_own(base_url: str, provider: Provider) -> bool:

@@ -185,6 +185,20 @@ def test_ids_are_unique_and_do_not_depend_on_the_order(tmp_path: Path) -> None:
     assert sorted(texts["text_id"]) == sorted(turned["text_id"])
 
 
+def test_names_keep_the_joiners_that_tell_them_apart(tmp_path: Path) -> None:
+    names = ["می\u200cخواهم", "میخواهم", "👩\u200d💻", "rené\u00a0x", "a\uffffb"]
+    rows = [{"speaker": name, "text": "x"} for name in names]
+    texts, _ = read_texts(write_jsonl(tmp_path / "a.jsonl", rows))
+    assert texts["speaker"].to_list() == [*names[:3], "rené x", "a b"]
+
+
+def test_columns_are_named_so_that_they_move_no_cursor(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"speaker": "ann", "sta\u001b[2Jte": "x", "z\ud800": "y"}])
+    with pytest.raises(RecordError, match="there is no column 'text'") as caught:
+        read_texts(path)
+    assert str(caught.value).replace("\n", "").isprintable()
+
+
 def test_names_have_no_control_characters(tmp_path: Path) -> None:
     texts, _ = read_texts(write_jsonl(tmp_path / "a.jsonl", [{"speaker": " <b>ann\u0001\n smith</b> ", "text": "x"}]))
     assert texts["speaker"].to_list() == ["<b>ann smith</b>"]

@@ -1,5 +1,6 @@
 """Campaigns: the issue's own loads verbatim, and what cannot be run is refused with its place and a mend."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from simulator.definitions import Campaign
 from simulator.definitions.problems import validate
 from simulator.definitions.yaml_reading import parse_yaml
 from simulator.errors import DefinitionError
+from simulator.running.parameters import find_fault
 
 ISSUE = """\
 name: personas-quickstart
@@ -110,6 +112,9 @@ def test_another_model_replaces_those_of_both_stages() -> None:
         ("models: [embedded]", "models: [{model: x, base_url: 'http://me:pw@h/'}]", "5:42", "environment"),
         ("models: [embedded]", "models: [{model: x, base_url: 'file:///etc'}]", "5:42", "http://"),
         ("models: [embedded]", "models: [{model: x, base_url: 'http://[::'}]", "5:42", "base_url"),
+        ("models: [embedded]", "models: [{model: x, base_url: 'http://h:x/'}]", "5:42", "base_url` must be an address"),
+        ("models: [embedded]", "models: [{model: x, base_url: 'http://h/?key=x'}]", "5:42", "query"),
+        ("models: [embedded]", "models: [{model: x, top_p: 0}]", "5:39", "more than 0"),
         ("from: short", "from: long", "4:17", "must be one of 'short' or 'prompt'"),
     ],
 )
@@ -124,3 +129,19 @@ def test_what_cannot_be_run_is_refused(old: str, new: str, place: str, said: str
 def test_a_key_is_not_repeated_in_the_error() -> None:
     found = problems_of(ISSUE.replace("[embedded]", "[{model: x, params: {api_key: sk-123456}}]"))
     assert "sk-123456" not in found[0]
+
+
+@pytest.mark.parametrize("name", ["temperature", "top_p", "max_tokens", "parallel", "base_url"])
+def test_a_campaign_and_a_model_agree_on_what_a_value_may_be(name: str) -> None:
+    addresses = ["http://h", "https://h:1/v1", "http://h:x", "ftp://h", "http://u@h", "http://h?q", "http://h\\x", "h"]
+    numbers = [-1, 0, 0.5, 1, 1.5, 2, 2.5, 1024, 1025, 1_000_000, 1_000_001]
+    faults = []
+    for value in addresses if name == "base_url" else numbers:
+        text = ISSUE.replace("models: [embedded]", f"models: [{{model: x, {name}: {json.dumps(value)}}}]")
+        faults.append(find_fault(name, value))
+        if faults[-1]:
+            assert len(problems_of(text)) == 1, value
+        else:
+            read(text)
+    assert None in faults
+    assert any(faults)

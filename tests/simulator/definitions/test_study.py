@@ -1,6 +1,7 @@
 """Studies: found, resolved, kept inside their folder, frozen and read back equal."""
 
 import json
+import re
 import subprocess
 import sys
 import unicodedata
@@ -150,21 +151,88 @@ def test_a_template_stays_inside_the_study(study: Path, template: str) -> None:
 
 
 def test_a_template_is_frozen_with_the_study(study: Path) -> None:
-    write(study / "templates" / "t.jinja", "Be {{ persona }}.\n")
+    write(study / "templates" / "t.jinja", "Be {{ persona }}: {{ task }}\n")
     path = write(
         study / "campaigns" / "c.yaml", CAMPAIGN.replace("{personas", "{template: templates/t.jinja, personas")
     )
     loaded = load_campaign(str(path))
-    assert loaded.template == "Be {{ persona }}.\n"
+    assert loaded.template == "Be {{ persona }}: {{ task }}\n"
     assert load_study(dump_study(loaded)).template == loaded.template
 
 
-@pytest.mark.parametrize("script", ["../evil.py", "/tmp/evil.py", "out.py"])
-def test_a_campaign_cannot_name_a_program_outside_its_study(study: Path, script: str) -> None:
-    outside = write(study.parent / "evil.py", "")
+@pytest.mark.parametrize(
+    ("text", "line", "column", "said"),
+    [
+        ("Be {{ persona }}:\n do {{ taks }} {{ task }}\n", 2, 8, "no variable `taks`"),
+        ("{{ persona }}\n\n  {% if %}{{ task }}\n", 3, 3, "cannot be used"),
+        ("{{ persona }}\n", 0, 0, "never uses `task`"),
+        ("{{ persona }} {{ task }}\n{% include 'x' %}\n", 2, 1, "stands alone"),
+    ],
+)
+def test_a_template_that_is_wrong_is_told_with_its_place(
+    study: Path, text: str, line: int, column: int, said: str
+) -> None:
+    template = write(study / "t.jinja", text)
+    path = write(study / "campaigns" / "c.yaml", CAMPAIGN.replace("{personas", "{template: t.jinja, personas"))
+    with pytest.raises(DefinitionError) as caught:
+        load_campaign(str(path))
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.line, problem.column) == (template, line, column)
+    assert said in problem.text
+    write(template, "{{ persona }} {{ task }}")
+    frozen = write(study.parent / "run" / "campaign.yaml", dump_study(load_campaign(str(path))))
+    frozen.write_text(frozen.read_text(encoding="utf-8").replace("{{ task }}", "{{ taks }}"), encoding="utf-8")
+    assert "campaign.yaml" in refused(str(frozen))
+
+
+SCRIPTS = ["../evil.py", "/tmp/evil.py", "out.py", "~/evil.py", "evil.py", "sub/../../evil.py", "a\\\\evil.py"]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("folder", [None, "here", "study"])
+def test_a_campaign_cannot_name_a_program_outside_its_study(
+    study: Path, script: str, folder: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = study.parent / "here"
+    outside = write(here / "evil.py", "raise SystemExit('it was run')")
+    write(study.parent / "evil.py", "")
+    monkeypatch.chdir(here)  # where the person at the keyboard happens to be
+    monkeypatch.setenv("HOME", str(here))
     (study / "out.py").symlink_to(outside)
-    path = write(study / "campaigns" / "c.yaml", CAMPAIGN.replace("models: mock", f"models: ['mock:{script}']"))
-    assert "c.yaml:3:21: the script" in refused(str(path))
+    path = write(study / "campaigns" / "c.yaml", CAMPAIGN.replace("models: mock", f'models: ["mock:{script}"]'))
+    chosen = {"here": Path(), "study": study, None: None}[folder]
+    assert "c.yaml:3:21: The script of the model" in refused(str(path), chosen)
+    # Nor can one that lies alone, or came as the folder of a run.
+    alone = write(study.parent / "alone" / "c.yaml", path.read_text(encoding="utf-8").replace("choir", "calculator"))
+    alone.write_text(alone.read_text(encoding="utf-8").replace("bo, ", ""), encoding="utf-8")
+    assert "The script of the model" in refused(str(alone), chosen)
+    frozen = dump_study(load_campaign("first", folder=study, model=f"mock:{script}".replace("\\\\", "\\")))
+    run = write(study.parent / "runs" / "first-1" / "campaign.yaml", frozen)
+    said = refused(str(run), chosen)
+    assert said.count("The script of the model") == 2
+    assert re.search(r"campaign\.yaml:\d+:\d+: The script", said)
+
+
+def test_a_campaigns_own_program_is_its_own(study: Path) -> None:
+    write(study / "models" / "m.py", "")
+    path = write(study / "campaigns" / "c.yaml", CAMPAIGN.replace("models: mock", "models: 'mock:models/m.py'"))
+    loaded = load_campaign(str(path))
+    assert (loaded.root, loaded.given) == (study, None)
+    assert load_campaign("c", folder=study) == loaded
+
+
+def test_the_command_line_names_a_program_anywhere(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(study.parent / "here" / "m.py", "")
+    monkeypatch.chdir(study.parent / "here")
+    loaded = load_campaign("first", folder=study, model=" mock:m.py ")
+    assert loaded.given == loaded.campaign.prompts.model.model == "mock:m.py"
+    frozen = dump_study(loaded)
+    again = load_study(frozen)  # executes nothing, and so needs nothing
+    assert (again, again.given) == (loaded, None)
+    run = write(study.parent / "runs" / "first-1" / "campaign.yaml", frozen)
+    assert load_campaign(str(run), model="mock").campaign.prompts.model.model == "mock"
+    bad = write(study / "campaigns" / "bad.yaml", CAMPAIGN.replace("models: mock", "models: 'mock:gone.py'"))
+    assert load_campaign(str(bad), model="mock").given == "mock"
 
 
 def test_the_model_of_the_command_line(study: Path) -> None:

@@ -14,17 +14,18 @@ import pytest
 
 from simulator.errors import MissingError, UsageError
 from simulator.running.calls import Parameter
-from simulator.running.models import ModelInfo, check_model, describe_model, open_model
+from simulator.running.models import ModelInfo, check_model, describe_model, locate_model, open_model
 
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOCIOLECT_KEYS_FOR", raising=False)
     for name in os.environ:
         if name.endswith(("_API_KEY", "_TOKEN", "_BASE_URL", "_API_BASE")):
             monkeypatch.delenv(name)
 
 
-@pytest.mark.parametrize("module", ["models", "parameters", "statuses", "failures"])
+@pytest.mark.parametrize("module", ["keys", "models", "parameters", "statuses", "failures"])
 def test_the_examples_run(module: str) -> None:
     done = doctest.testmod(importlib.import_module(f"simulator.running.{module}"))
     assert (done.failed, done.attempted > 0) == (0, True)
@@ -132,9 +133,33 @@ def test_no_key_is_needed_for_a_server_of_ones_own_or_for_ollama() -> None:
     check_model("ollama:llama3:8b")
 
 
-def test_a_variable_that_holds_the_servers_key_must_be_there() -> None:
+def test_a_variable_that_holds_the_servers_key_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOCIOLECT_KEYS_FOR", "localhost:8000=MY_SERVER_KEY")
     with pytest.raises(MissingError, match="MY_SERVER_KEY"):
-        check_model("openai:qwen", {"base_url": "http://localhost:8000/v1", "key_from": "MY_SERVER_KEY"})
+        check_model("openai:qwen", {"base_url": "http://localhost:8000/v1"})
+    check_model("openai:qwen", {"base_url": "http://localhost:8001/v1"})
+
+
+def test_a_campaigns_script_is_found_in_its_study_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, here = tmp_path / "study", tmp_path / "here"
+    for folder in (study / "models", here):
+        folder.mkdir(parents=True)
+    (study / "models" / "own.py").touch()
+    (here / "other.py").touch()
+    (study / "out.py").symlink_to(here / "other.py")
+    (study / "in.py").symlink_to(study / "models" / "own.py")
+    (study / "folder.py").mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("HOME", str(here))
+    assert locate_model("mock:models/own.py", study) == f"mock:{study / 'models' / 'own.py'}"
+    assert locate_model("mock:in.py", study) == f"mock:{study / 'in.py'}"
+    for name in ("other.py", "~/other.py", "../here/other.py", f"{here / 'other.py'}", "out.py", "folder.py", "a\0.py"):
+        with pytest.raises(UsageError, match="on the command line"):
+            locate_model(f"mock:{name}", study)
+        with pytest.raises(UsageError, match="on the command line"):
+            locate_model(f"mock:{name}", study, given="mock:models/own.py")
+        assert locate_model(f"mock:{name}", study, given=f"mock:{name}") == f"mock:{name}"
+    assert locate_model("mock:nice", study) == "mock:nice"
 
 
 @pytest.mark.parametrize("model", ["o3-mini", "gpt-5", "gpt-5.2-pro", "gpt-5-nano", "codex-mini"])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.errors import ModelError, QuotaError, RateLimitError, RejectedError, RetryableError
-from simulator.running.failures import explain_failure, is_filtered, read_retry_after, scrub
+from simulator.running.failures import cut_key, explain_failure, is_filtered, read_retry_after, scrub
 
 
 class ProviderError(Exception):
@@ -138,9 +138,32 @@ def test_what_is_written_the_way_keys_are_is_cut_out(key: str) -> None:
 
 
 def test_words_are_left_alone() -> None:
-    text = "The task-list asks risk-free questions of a desk-bound clerk; see sk-learn."
-    assert scrub(text, only_values=True) == text
+    text = "The task-list asks risk-free questions of a desk-bound clerk; see sk-lib."
+    assert scrub(text) == text
     assert scrub("a task-abcdefgh desk-organiser") == "a task-abcdefgh desk-organiser"
+
+
+def test_of_a_reply_only_the_models_own_key_is_cut_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSTGRES_PASSWORD", "postgres-and-more")
+    text = "postgres-and-more sk-abcdefghijkl hunter2hunter2"
+    assert cut_key(text, "hunter2hunter2") == "postgres-and-more sk-abcdefghijkl [key]"
+    assert cut_key(text, "postgres") == text
+    assert cut_key(text, None) == text
+
+
+def test_half_of_a_key_is_never_left_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "hunter2hunter2hunter2")
+    for before in range(580, 602):
+        found = explain_failure(ProviderError("x" * before + " hunter2hunter2hunter2", status_code=500), model="m")
+        assert "hunter" not in str(found)
+
+
+@given(st.text(), st.text())
+def test_an_error_is_printable_whatever_was_said(said: str, model: str) -> None:
+    for problem in (ProviderError(said, status_code=500), RuntimeError(said), OSError(said), KeyError(said)):
+        assert str(explain_failure(problem, model="m", address="http://h/\x1b[2J")).isprintable()
+    ours = str(explain_failure(RetryableError(said), model=model))
+    assert all(character.isprintable() or character in "\n\t" for character in ours)
 
 
 @given(st.text())

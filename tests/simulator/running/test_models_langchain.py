@@ -17,6 +17,7 @@ from openai_server import Answer, OpenAIServer, completion, failure
 from simulator.errors import ModelError, QuotaError, RateLimitError, RejectedError, RetryableError, UsageError
 from simulator.running.calls import Call, Message, Parameter
 from simulator.running.models import Model, check_model, open_model
+from simulator.running.providers import PROVIDERS
 from simulator.running.replies import Reply, Tokens
 
 MESSAGES = (Message("system", "Be brief."), Message("user", "Grüße, Ω 🎈"))
@@ -58,6 +59,11 @@ def _ask(server: OpenAIServer, call: Call | None = None, **params: Parameter) ->
             await model.close()
 
     return asyncio.run(go())
+
+
+def _place(server: OpenAIServer) -> str:
+    """The server's host and port."""
+    return server.base_url.removeprefix("http://").removesuffix("/v1")
 
 
 def test_what_was_sent_is_what_arrived(serve: Callable[[Answer], OpenAIServer]) -> None:
@@ -245,10 +251,67 @@ def test_the_key_goes_to_the_provider_alone(
     server = serve(completion("hello"))
     _ask(server)
     assert "hunter2" not in str(server.requests[-1].headers)
-    reply = _ask(server, key_from="MY_SERVER_KEY")
+    monkeypatch.setenv("SOCIOLECT_KEYS_FOR", f"elsewhere:1=OPENAI_API_KEY, {_place(server)}=MY_SERVER_KEY")
+    reply = _ask(server)
     assert "Bearer hunter2-mine" in server.requests[-1].headers.values()
     assert "hunter2" not in str(reply)
-    assert "key_from" not in server.requests[-1].body
+
+
+def test_a_campaign_cannot_ask_for_a_key(
+    serve: Callable[[Answer], OpenAIServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-hunter2-openai")
+    server = serve(completion("hello"))
+    with pytest.raises(UsageError, match="takes no parameter `key_from`"):
+        _ask(server, key_from="OPENAI_API_KEY")
+    assert not server.requests
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["openai:m", "anthropic:m", "google_genai:m", "ollama:m"])
+def test_nothing_of_the_environment_goes_to_a_campaigns_address(
+    serve: Callable[[Answer], OpenAIServer], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Each provider's package reads variables of its own and sends what they hold."""
+    for variable in [one for provider in PROVIDERS.values() for one in (*provider.keys, *provider.sends)]:
+        header = "x-secret: " if variable.endswith("_HEADERS") and not variable.startswith("GOOGLE") else ""
+        monkeypatch.setenv(variable, f"{header}hunter2-hunter2")
+    for variable in ("OLLAMA_API_KEY", "OPENAI_ADMIN_KEY", "GITHUB_TOKEN"):
+        monkeypatch.setenv(variable, "hunter2-hunter2")
+    server = serve(failure(500, "boom"))
+
+    async def go() -> None:
+        model = open_model(name, {"base_url": server.base_url.removesuffix("/v1")})
+        try:
+            await model.ask(Call("generate", name, MESSAGES))
+        finally:
+            await model.close()
+
+    with pytest.raises(RetryableError):
+        asyncio.run(go())
+    (request,) = server.requests
+    assert "hunter2" not in str(request)
+    assert os.environ["OPENAI_CUSTOM_HEADERS"] == "x-secret: hunter2-hunter2"
+
+
+def test_a_server_that_wants_a_key_says_how_it_gets_one(
+    serve: Callable[[Answer], OpenAIServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve(failure(401, "no key"))
+    with pytest.raises(RejectedError) as caught:
+        _ask(server)
+    assert f"export SOCIOLECT_KEYS_FOR={_place(server)}=NAME_OF_THE_VARIABLE" in str(caught.value)
+    monkeypatch.setenv("SOCIOLECT_KEYS_FOR", f"{_place(server)}=MY_SERVER")
+    monkeypatch.setenv("MY_SERVER", "hunter2-hunter2")
+    with pytest.raises(RejectedError, match="Check the key in the environment variable MY_SERVER"):
+        _ask(server)
+
+
+def test_a_providers_error_cannot_move_the_cursor(serve: Callable[[Answer], OpenAIServer]) -> None:
+    with pytest.raises(RetryableError) as caught:
+        _ask(serve(failure(500, "boom \x1b[2J\x1b]0;owned\x07 \u202e\r\n done")))
+    assert str(caught.value).isprintable()
+    assert "boom" in str(caught.value)
 
 
 def test_an_address_from_the_environment_is_the_users_own_choice(
@@ -274,25 +337,33 @@ def test_an_address_from_the_environment_is_the_users_own_choice(
 def test_a_key_is_in_no_error_and_no_reply(
     serve: Callable[[Answer], OpenAIServer], monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    key = "sk-hunter2-hunter2"
-    monkeypatch.setenv("MY_SERVER_KEY", key)
+    key = "zz-hunter2-hunter2"
+    monkeypatch.setenv("MY_SERVER", key)  # a name that does not say that it is a key
     echo = completion(f"your key is {key}") if status == 200 else failure(status, f"bad key {key}", code=key)
     server = serve(echo)
+    monkeypatch.setenv("SOCIOLECT_KEYS_FOR", f"{_place(server)}=MY_SERVER")
     if status == 200:
-        reply = _ask(server, key_from="MY_SERVER_KEY")
-        assert reply.text == "your key is [MY_SERVER_KEY]"
+        reply = _ask(server)
+        assert reply.text == "your key is [key]"
         shown = repr(reply)
     else:
         with pytest.raises(ModelError) as caught:
-            _ask(server, key_from="MY_SERVER_KEY")
+            _ask(server)
         shown = repr(caught.value)
     assert key in str(server.requests[0].headers)
     assert "hunter2" not in shown
 
 
-def test_code_that_a_model_wrote_is_left_as_it_is(serve: Callable[[Answer], OpenAIServer]) -> None:
-    code = 'client = OpenAI(api_key="sk-your-key-goes-here")'
-    assert _ask(serve(completion(code))).text == code
+def test_code_that_a_model_wrote_is_left_as_it_is(
+    serve: Callable[[Answer], OpenAIServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = 'client = OpenAI(api_key="sk-your-key-goes-here")\nconnect("postgres://postgres:postgres@db", served)'
+    server = serve(completion(code))
+    monkeypatch.setenv("POSTGRES_PASSWORD", "postgres")
+    monkeypatch.setenv("SERVED_TOKEN", "served")
+    monkeypatch.setenv("SOCIOLECT_KEYS_FOR", f"{_place(server)}=POSTGRES_PASSWORD")  # a key as short as a word
+    reply = _ask(server)
+    assert (reply.text, reply.model_reported, reply.sent["model"]) == (code, "served (fp_test)", "served")
 
 
 def test_the_completion_form_is_not_for_chat_models(serve: Callable[[Answer], OpenAIServer]) -> None:
