@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simulator.errors import SociolectError
+from simulator.storage import disk_reason
 
 # Threads that spin while they wait make the embedded model ten times slower on a busy machine; OpenMP reads this once,
 # when the first library that uses it is loaded.
@@ -154,15 +155,16 @@ def _interrupt(progress: RunProgress, times: int) -> None:
 
 
 def _finish(folder: Path) -> tuple[Path, list[str], int]:
-    """Analyse and report; return the page, the warnings, and how many replies are not ok."""
+    """Analyse and report; return the page, the warnings, and how many replies are not ok (1 if no program is whole)."""
     from analysis.commands import analyze_run
     from reports.commands import report_run
     from simulator.tables import read_tables
 
     warnings, _ = analyze_run(folder)
-    replies = read_tables(folder / "tables", ["replies"])["replies"]
-    failed = replies.filter(replies["status"] != "ok").height
-    return report_run(folder), warnings, failed
+    tables = read_tables(folder / "tables", ["replies", "codes"])
+    failed = tables["replies"].filter(tables["replies"]["status"] != "ok").height
+    whole = tables["codes"].filter(tables["codes"]["status"] == "ok").height
+    return report_run(folder), warnings, failed if whole else max(failed, 1)
 
 
 def run(
@@ -209,12 +211,24 @@ def main(arguments: list[str] | None = None) -> int:
     except SociolectError as error:
         print(f"sociolect: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_status
+    except OSError as error:
+        return _explain_system(error)
     except SystemExit as error:
         if isinstance(error.__context__, BrokenPipeError):  # the reader has gone (`| head`): nothing is left to say
             return _DONE
         raise
     except Exception as error:
         return _explain(error)
+
+
+def _explain_system(error: OSError) -> int:
+    """Say what the system did not do; it is nobody's fault here."""
+    if isinstance(error, BrokenPipeError):
+        return _DONE
+    what = "standard output" if error.filename is None else str(error.filename)
+    text = f"sociolect: {what} cannot be used: {disk_reason(error)}. Mend that, and give the command again."
+    print(text, file=sys.stderr)  # noqa: T201
+    return _USAGE if error.filename is not None else 4
 
 
 def _explain(error: Exception) -> int:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simulator.terminal import console, print_json
 
-__all__ = ["analyze_run", "register"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["analyze_if_stale", "analyze_run", "register", "warnings_of"]
 
 
 def register(app: typer.Typer) -> None:
@@ -45,8 +49,9 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
     """
     import polars as pl
 
-    from analysis.personas import analyze_personas, describe_losses
+    from analysis.personas import analyze_personas
     from simulator.running.campaign_run import frozen_study
+    from simulator.running.journal import Journal
     from simulator.tables import run_tables, write_tables
 
     study = frozen_study(run)
@@ -55,9 +60,30 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
     def step(what: str) -> None:
         err.print(f"analysing: {what}", markup=False, highlight=False)
 
+    with Journal(run) as journal:
+        state = journal.state()
     recorded = run_tables(run)
     found, warnings = analyze_personas(recorded, seed=study.campaign.seed, step=step)
     noted = {"warnings": pl.DataFrame({"warning": warnings}, schema={"warning": pl.String})}
     tables = {**recorded, **found, **noted}
-    write_tables(tables, run / "tables")
-    return [*warnings, *describe_losses(found["counts"])], {name: frame.height for name, frame in tables.items()}
+    write_tables(tables, run / "tables", state=state)
+    return warnings_of(tables), {name: frame.height for name, frame in tables.items()}
+
+
+def analyze_if_stale(run: Path) -> bool:
+    """Analyse a run unless its tables were made from what the journal holds now; return whether that was needed."""
+    from simulator.running.journal import Journal
+    from simulator.tables import read_state
+
+    with Journal(run) as journal:
+        if read_state(run / "tables") == journal.state():
+            return False
+    analyze_run(run)
+    return True
+
+
+def warnings_of(tables: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Return what a reader of a run's tables must be warned of, and what was lost on the way."""
+    from analysis.personas import describe_losses
+
+    return [*tables["warnings"]["warning"], *describe_losses(tables["counts"])]

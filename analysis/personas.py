@@ -6,7 +6,7 @@ the report draws. Pure: frames in, frames out; the columns are listed in ``docs/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import combinations
 
 import polars as pl
@@ -17,15 +17,18 @@ from analysis.language import (
     count_speakers,
     extract_entities,
     fit_topics,
+    list_nouns,
     map_entities,
     overlap_speakers,
 )
+from simulator.errors import MissingError
+from simulator.imports import TEXTS
+from simulator.syntax import load_grammar
 from simulator.tables import COMPARISONS
 
 __all__ = [
     "COUNTS",
     "PERSONA_TSED",
-    "TEXTS",
     "analyze_personas",
     "analyze_texts",
     "compare_personas",
@@ -34,23 +37,20 @@ __all__ = [
     "rewrites_as_texts",
 ]
 
-TEXTS = pl.Schema(
-    {"text_id": pl.String, "speaker": pl.String, "task": pl.String, "iteration": pl.Int64, "text": pl.String}
-)
-"""A text by a speaker; ``iteration`` counts from 0 and may be null."""
-
 PERSONA_TSED = pl.Schema(
     {
         "a": pl.String,
         "b": pl.String,
         "task": pl.String,
         "model": pl.String,
+        "params": pl.String,
         "pairs": pl.Int64,
         "scored": pl.Int64,
         "mean": pl.Float64,
     }
 )
-"""Two personas' codes for one task by one model: the number of pairs, of those with a score, and the mean of these."""
+"""Two personas' codes for one task by one model with one set of parameters (``params``, JSON as in ``replies``): the
+number of pairs, of those with a score, and the mean of these."""
 
 COUNTS = pl.Schema(
     {
@@ -74,7 +74,7 @@ def analyze_texts(
     Parameters
     ----------
     texts
-        The columns of `TEXTS`, one row a text.
+        The columns of `simulator.imports.TEXTS`, one row a text.
     seed
         Of the shuffles, the layout and the topics.
     shuffles
@@ -91,13 +91,14 @@ def analyze_texts(
         and what a reader must be warned of.
     """
     step("entities")
-    entities = extract_entities(texts)
+    nouns: list[list[str]] = [[] for _ in range(texts.height)]
+    entities = extract_entities(texts, each=lambda number, doc: nouns[number].extend(list_nouns(doc)))
     pairs = count_pairs(entities, max_distance=max_distance)
     step("overlap")
     overlap = overlap_speakers(texts, entities, pairs, seed=seed, shuffles=shuffles)
     entity_map = map_entities(pairs, entities, seed=seed)
     step("topics")
-    topics, topic_shares, warnings = fit_topics(texts, seed=seed)
+    topics, topic_shares, warnings = fit_topics(texts, seed=seed, nouns=nouns)
     tables = {
         "texts": texts,
         "speakers": count_speakers(texts, entities),
@@ -134,41 +135,56 @@ def analyze_personas(
     found, warnings = analyze_texts(texts, seed=seed, shuffles=shuffles, step=step)
     step("code")
     comparisons, persona_tsed = compare_personas(tables)
+    if comparisons["status"].is_in(["no_grammar"]).any():
+        missing = _missing_grammars(tables["codes"])
+        warnings += [f"Programs in {language} have no TSED: {why}" for language, why in missing.items()]
     counts = count_statuses(tables)
     return {**found, "comparisons": comparisons, "persona_tsed": persona_tsed, "counts": counts}, warnings
 
 
 def rewrites_as_texts(variants: pl.DataFrame) -> pl.DataFrame:
-    """Return the usable variants as texts whose speakers are the personas (the columns of `TEXTS`)."""
+    """Return the usable variants as texts by personas, in their order (the columns of `simulator.imports.TEXTS`)."""
     usable = variants.filter(pl.col("status") == "ok")
     columns = {"text_id": "variant", "speaker": "persona", "task": "task", "iteration": "replicate", "text": "text"}
     return usable.select(**columns).cast(TEXTS)
 
 
 def compare_personas(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare the codes of every two personas for one task by one model, as TSED (dialect ``typed``).
+    """Compare the codes of every two personas for one task by one model with the same parameters, as TSED.
 
-    A code with a status other than ``ok`` is not scored; its pairs are counted all the same.
+    The dialect is ``typed``, under the grammar of the codes' language. A pair without a score is counted all the same;
+    its status says why: that of the first code that is not ``ok`` (``no_code`` and so on), ``languages_differ`` where
+    the two are in different languages, ``no_grammar`` where the grammar of theirs is not installed, or one of the
+    statuses of `analysis.code.tsed`. A reply that two personas share is compared with itself.
+
+    Parameters
+    ----------
+    tables
+        ``variants``, ``asks``, ``replies`` and ``codes``.
 
     Returns
     -------
     DataFrame, DataFrame
-        ``comparisons`` (one row a pair of codes) and ``persona_tsed`` (their means).
+        ``comparisons`` (one row a pair of codes) and ``persona_tsed`` (their means; the columns of `PERSONA_TSED`).
+        Tasks, models and personas stand in the order of ``asks``.
     """
     codes = (
         tables["asks"]
         .join(tables["variants"].select("variant", "persona", "task"), on="variant", how="inner", maintain_order="left")
         .join(
-            tables["codes"].select("reply", "code", code_status="status", code_text="text"),
+            tables["codes"].select(
+                "reply", "code", pl.col("language").fill_null(""), code_status="status", code_text="text"
+            ),
             on="reply",
             how="inner",
             maintain_order="left",
         )
         .join(tables["replies"].select("reply", "model", "params"), on="reply", how="inner", maintain_order="left")
     )
+    missing = _missing_grammars(tables["codes"])
     comparisons: list[tuple[object, ...]] = []
     means: list[tuple[object, ...]] = []
-    for (task, model, _params), group in codes.group_by(["task", "model", "params"], maintain_order=True):
+    for (task, model, params), group in codes.group_by(["task", "model", "params"], maintain_order=True):
         by_persona = {str(name): part for (name,), part in group.group_by(["persona"], maintain_order=True)}
         for a, b in combinations(by_persona, 2):
             rows = [
@@ -176,28 +192,54 @@ def compare_personas(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, 
                 for one in by_persona[a].iter_rows(named=True)
                 for other in by_persona[b].iter_rows(named=True)
             ]
-            scores = _score_pairs(rows)
+            scores = _score_pairs(rows, missing)
             comparisons += [
                 (one["code"], other["code"], "persona", "tsed", "typed", score, status)
                 for (one, other), (score, status) in zip(rows, scores, strict=True)
             ]
             scored = [score for score, _ in scores if score is not None]
             mean = sum(scored) / len(scored) if scored else None
-            means.append((a, b, task, model, len(rows), len(scored), mean))
+            means.append((a, b, task, model, params, len(rows), len(scored), mean))
     return (
         pl.DataFrame(comparisons, schema=COMPARISONS, orient="row"),
         pl.DataFrame(means, schema=PERSONA_TSED, orient="row"),
     )
 
 
-def _score_pairs(rows: list[tuple[dict[str, object], dict[str, object]]]) -> list[tuple[float | None, str]]:
-    whole = [index for index, (a, b) in enumerate(rows) if a["code_status"] == b["code_status"] == "ok"]
-    results = tsed_pairs([(str(rows[index][0]["code_text"]), str(rows[index][1]["code_text"])) for index in whole])
-    scored = {index: (result.score, str(result.status)) for index, result in zip(whole, results, strict=True)}
-    return [
-        scored.get(index) or (None, str(a["code_status"] if a["code_status"] != "ok" else b["code_status"]))
-        for index, (a, b) in enumerate(rows)
-    ]
+def _missing_grammars(codes: pl.DataFrame) -> dict[str, str]:
+    """Return the languages of whole codes that have no grammar here, and of each why and the mend."""
+    missing = {}
+    for language in codes.filter(pl.col("status") == "ok")["language"].fill_null("").unique(maintain_order=True):
+        try:
+            load_grammar(language)
+        except (MissingError, ValueError) as error:  # ValueError: installed, but of a version that cannot be read
+            missing[language] = str(error)
+    return missing
+
+
+def _score_pairs(
+    rows: list[tuple[dict[str, object], dict[str, object]]], missing: Collection[str]
+) -> list[tuple[float | None, str]]:
+    """Return score and status of pairs of codes; each language is scored under its own grammar, if there is one."""
+    results: list[tuple[float | None, str]] = []
+    by_language: dict[str, list[int]] = {}
+    for index, (a, b) in enumerate(rows):
+        lost = [str(code["code_status"]) for code in (a, b) if code["code_status"] != "ok"]
+        if lost:
+            status = lost[0]
+        elif a["language"] != b["language"]:
+            status = "languages_differ"
+        elif a["language"] in missing:
+            status = "no_grammar"
+        else:
+            status = "ok"
+            by_language.setdefault(str(a["language"]), []).append(index)
+        results.append((None, status))
+    for language, indices in by_language.items():
+        texts = [(str(rows[index][0]["code_text"]), str(rows[index][1]["code_text"])) for index in indices]
+        for index, result in zip(indices, tsed_pairs(texts, language=language), strict=True):
+            results[index] = (result.score, result.status)
+    return results
 
 
 def count_statuses(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

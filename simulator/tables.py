@@ -6,6 +6,7 @@ gives the same bytes as one that was not; only ``seconds`` and ``attempts`` of `
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,9 +20,9 @@ from simulator.errors import RecordError
 from simulator.running.campaign_run import frozen_study
 from simulator.running.journal import Journal, Recorded
 from simulator.running.variants import Variant
-from simulator.storage import replacing, storing
+from simulator.storage import storing, write_bytes, write_text
 
-__all__ = ["SCHEMAS", "read_tables", "run_tables", "write_table", "write_tables"]
+__all__ = ["SCHEMAS", "read_state", "read_tables", "run_tables", "write_table", "write_tables"]
 
 VARIANTS = pl.Schema(
     {
@@ -112,6 +113,9 @@ SCHEMAS: dict[str, pl.Schema] = {
     "comparisons": COMPARISONS,
 }
 """The tables of record by name, columns in order."""
+
+
+_STATE = "made-from.json"
 
 
 def run_tables(folder: Path) -> dict[str, pl.DataFrame]:
@@ -205,8 +209,10 @@ def _code_row(key: str, recorded: Recorded, *, language: str) -> dict[str, Any]:
     }
 
 
-def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
+def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, *, state: Mapping[str, int] | None = None) -> None:
     """Write each table as ``<name>.parquet`` and ``<name>.csv`` into a folder: all of them, or the old ones stay.
+
+    ``state`` is the journal's (`Journal.state`) at the time that the tables were made from it.
 
     Raises
     ------
@@ -221,13 +227,24 @@ def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path) -> None:
         for name, frame in tables.items():
             write_table(frame, made / f"{name}.parquet")
             write_table(frame, made / f"{name}.csv")
+        if state is not None:
+            write_text(made / _STATE, json.dumps(dict(state), sort_keys=True) + "\n")
         if folder.exists():
             for path in folder.iterdir():  # what is not ours stays
-                if path.suffix not in (".parquet", ".csv"):
+                if path.suffix not in (".parquet", ".csv") and path.name != _STATE:
                     path.replace(made / path.name)
             folder.replace(old)
         made.replace(folder)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def read_state(folder: Path) -> dict[str, int] | None:
+    """Return the state of the journal that a folder's tables were made from; None where that is not known."""
+    try:
+        state: dict[str, int] = json.loads((folder / _STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return state
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:
@@ -236,13 +253,14 @@ def write_table(frame: pl.DataFrame, path: Path) -> None:
     In CSV, lists are joined by ``"; "``, and a text that a spreadsheet would run as a formula (it begins with ``=``,
     ``+``, ``-`` or ``@``, a tab or a carriage return) is preceded by an apostrophe.
     """
-    with replacing(path) as part:
-        if path.suffix == ".parquet":
-            frame.write_parquet(part, compression="zstd", statistics=False)
-        elif path.suffix == ".csv":
-            _for_spreadsheets(frame).write_csv(part)
-        else:
-            frame.write_ndjson(part)
+    written = io.BytesIO()  # so that a failing disk is met by us, not by a library that has other words for it
+    if path.suffix == ".parquet":
+        frame.write_parquet(written, compression="zstd", statistics=False)
+    elif path.suffix == ".csv":
+        _for_spreadsheets(frame).write_csv(written)
+    else:
+        frame.write_ndjson(written)
+    write_bytes(path, written.getvalue())
 
 
 def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:

@@ -35,6 +35,8 @@ def print_text(text: str) -> None:
 
 
 def _write(text: str) -> None:
+    if sys.stdout is None:  # closed by whoever started us
+        return
     data = text.encode("utf-8", "replace")
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:

@@ -221,3 +221,44 @@ def test_the_version_and_the_help_are_quick_to_find(sociolect: Sociolect) -> Non
         assert re.search(rf"^\s+{verb}\s", shown.out, re.MULTILINE), verb
     assert sociolect("nosuchverb").status == 2
     assert sociolect("status", "nowhere").status == 2
+
+
+@pytest.mark.slow
+def test_report_and_export_never_show_an_earlier_campaign(tmp_path: Path, sociolect: Sociolect) -> None:
+    campaign = study(tmp_path)
+    environment = {"ASKED": str(tmp_path / "asked")}
+    assert sociolect("run", campaign, environment=environment).status == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    text = campaign.read_text(encoding="utf-8").replace("[john, harold, ethan]", "[brad]")
+    campaign.write_text(text, encoding="utf-8")
+    killed = sociolect("run", campaign, environment={**environment, "DIE_AT": str(CALLS + 2)})
+    assert killed.status == -9
+    exported = sociolect("export", run, "--format", "jsonl", "--json")
+    assert exported.status == 0, exported.err
+    speakers = (run / "export" / "texts.jsonl").read_text(encoding="utf-8")
+    assert '"john"' not in speakers
+    assert "John" not in (run / "report.html").read_text(encoding="utf-8")
+    assert sociolect("report", run, "--json").status == 0
+
+
+def test_what_the_system_does_not_do_is_said_in_a_sentence(tmp_path: Path, sociolect: Sociolect) -> None:
+    def full() -> None:
+        os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+
+    def gone() -> None:
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        os.chdir(folder)
+        folder.rmdir()
+
+    for arguments, before in [
+        (["persona", "list"], full),
+        (["persona", "list", "--json"], full),
+        (["persona", "list"], gone),
+        (["status", "x" * 300], None),
+        (["plan", "personas-quickstart"], gone),
+    ]:
+        ended = sociolect(*arguments, preexec_fn=before)
+        assert ended.status in (2, 4), (arguments, ended)
+        assert "Traceback" not in ended.err, (arguments, ended.err)
+        assert ended.err.startswith("sociolect: ")

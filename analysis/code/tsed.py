@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["PUBLISHED_WEIGHTS", "TSED_STATUSES", "Dialect", "TsedResult", "TsedStatus", "tsed", "tsed_pairs"]
 
-TsedStatus = Literal["ok", "empty", "prose", "unparsable", "too_large"]
+TsedStatus = Literal["ok", "languages_differ", "no_grammar", "empty", "prose", "unparsable", "too_large"]
 TSED_STATUSES: tuple[TsedStatus, ...] = get_args(TsedStatus)
+"""Every status but ``ok`` says why there is no score; see `TsedResult`.
+
+``languages_differ`` and ``no_grammar`` are for those who compare codes whose languages are data: two languages have no
+common tree, and of a language whose grammar is not installed there is none. `tsed` itself takes the language as an
+argument, and one without a grammar is an error that names the mend.
+"""
 
 PUBLISHED_WEIGHTS = Costs(1.0, 0.8, 1.0)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from analysis.language.entities import ENTITIES, LABELS, SPEAKERS, count_speakers, extract_entities
     from analysis.language.overlap import OVERLAP, adjust_p, overlap_speakers, speaker_graph
     from analysis.language.pipeline import english_model
-    from analysis.language.topics import TOPIC_SHARES, TOPICS, NotEnoughText, fit_topics
+    from analysis.language.topics import TOPIC_SHARES, TOPICS, NotEnoughText, fit_topics, list_nouns
 
 __all__ = [
     "ENTITIES",
@@ -32,6 +32,7 @@ __all__ = [
     "english_model",
     "extract_entities",
     "fit_topics",
+    "list_nouns",
     "map_entities",
     "overlap_speakers",
     "speaker_graph",
@@ -53,6 +54,7 @@ _HOME = {
     "english_model": "pipeline",
     "extract_entities": "entities",
     "fit_topics": "topics",
+    "list_nouns": "topics",
     "map_entities": "cooccurrence",
     "overlap_speakers": "overlap",
     "speaker_graph": "overlap",

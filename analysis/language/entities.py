@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import polars as pl
@@ -112,7 +112,7 @@ class _Found(NamedTuple):
     label: Label
 
 
-def extract_entities(texts: pl.DataFrame) -> pl.DataFrame:
+def extract_entities(texts: pl.DataFrame, *, each: Callable[[int, Doc], None] | None = None) -> pl.DataFrame:
     """Find the mentions of entities in texts.
 
     Candidates are, in order of precedence among those that are equally long: phrases of politeness, names of
@@ -127,6 +127,9 @@ def extract_entities(texts: pl.DataFrame) -> pl.DataFrame:
     texts
         ``text_id``, ``speaker``, ``task``, ``text``. Text may be empty, of any length, in any script; what is not
         English gives fewer and less certain entities, never an error.
+    each
+        Called with the number of the text and each piece of it as the English model read it, in order: reading is
+        most of the work, and what else needs it (`analysis.language.topics.list_nouns`) need not read again.
 
     Returns
     -------
@@ -153,6 +156,8 @@ def extract_entities(texts: pl.DataFrame) -> pl.DataFrame:
     for number, offset, doc in read_docs([row[3] for row in columns]):
         if number != previous:
             previous, sentences = number, 0
+        if each is not None:
+            each(number, doc)
         text_id, speaker, task, _ = columns[number]
         for sentence in doc.sents:
             for mention in _mentions(doc, sentence, offset):
@@ -220,10 +225,11 @@ def _is_word(token: Token) -> bool:
 def _polite(sentence: Span) -> Iterator[_Found]:
     words = [token.lower_ for token in sentence]
     for i in range(len(words)):
-        for length in (3, 2, 1):
-            entity = POLITENESS.get(tuple(words[i : i + length]))
+        for phrase in (tuple(words[i : i + length]) for length in (3, 2, 1)):
+            entity = POLITENESS.get(phrase)
             if entity:
-                yield _Found(sentence.start + i, sentence.start + i + length, 0, entity, "politeness")
+                # The phrase's own length: at the end of a sentence a slice is shorter than it was asked to be.
+                yield _Found(sentence.start + i, sentence.start + i + len(phrase), 0, entity, "politeness")
                 break
 
 

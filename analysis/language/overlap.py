@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -213,18 +213,22 @@ def speaker_graph(speakers: pl.DataFrame, overlap: pl.DataFrame) -> nx.Graph[str
     networkx.Graph
         A node a speaker with its counts; an edge for every two that share an entity, with ``weight`` =
         ``shared_entities`` and the other columns. Every attribute is a number or text, as GraphML needs: ``names``
-        are joined by "; ", and what is null is not there.
+        are joined by "; ", and what is null or NaN is not there.
     """
     import networkx as nx  # noqa: PLC0415 - heavy
 
     graph: nx.Graph[str] = nx.Graph()
     for row in speakers.iter_rows(named=True):
-        graph.add_node(row.pop("speaker"), **{name: value for name, value in row.items() if value is not None})
+        graph.add_node(row.pop("speaker"), **_known(row))
     for row in overlap.filter(pl.col("shared_entities") > 0).iter_rows(named=True):
-        row["names"] = "; ".join(row["names"])
-        attributes = {name: value for name, value in row.items() if name not in ("a", "b") and value is not None}
-        graph.add_edge(row["a"], row["b"], weight=row["shared_entities"], **attributes)
+        row["names"] = "; ".join(row["names"] or [])
+        graph.add_edge(row.pop("a"), row.pop("b"), weight=row["shared_entities"], **_known(row))
     return graph
+
+
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the cells that hold something; NaN is not equal to itself."""
+    return {name: value for name, value in row.items() if value is not None and value == value}  # noqa: PLR0124
 
 
 def _compare(texts: pl.DataFrame, entities: pl.DataFrame, speakers: list[str], *, seed: int, shuffles: int) -> Floats:

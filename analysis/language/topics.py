@@ -18,8 +18,9 @@ from simulator.running.calls import derive_seed
 
 if TYPE_CHECKING:
     from gensim.corpora import Dictionary
+    from spacy.tokens import Doc
 
-__all__ = ["TOPICS", "TOPIC_SHARES", "NotEnoughText", "fit_topics"]
+__all__ = ["TOPICS", "TOPIC_SHARES", "NotEnoughText", "fit_topics", "list_nouns"]
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +52,9 @@ class _Model(NamedTuple):
     shares: Floats  # of the topics in a text, shape (texts, topics)
 
 
-def fit_topics(texts: pl.DataFrame, *, seed: int, most: int = 8) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
+def fit_topics(
+    texts: pl.DataFrame, *, seed: int, most: int = 8, nouns: Sequence[list[str]] | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
     r"""Find the topics of texts and how much of each every speaker talks.
 
     Words are the lemmas of nouns (nouns alone give topics as coherent as all words do, and sooner) that are no stop
@@ -71,6 +74,8 @@ def fit_topics(texts: pl.DataFrame, *, seed: int, most: int = 8) -> tuple[pl.Dat
         Of the models.
     most
         The largest number of topics to try, at least 2.
+    nouns
+        Of each text those of all its pieces, as `list_nouns` gives; where they are not given, the texts are read.
 
     Returns
     -------
@@ -98,7 +103,7 @@ def fit_topics(texts: pl.DataFrame, *, seed: int, most: int = 8) -> tuple[pl.Dat
     if most < 2:
         raise ValueError(f"most is {most}; there are at least two topics to tell apart")
     speakers: list[str] = texts["speaker"].to_list()
-    bags = _keep_words(_lemmatize(texts["text"].fill_null("").to_list()))
+    bags = _keep_words(_read_nouns(texts["text"].fill_null("").to_list()) if nouns is None else nouns)
     used = [i for i, bag in enumerate(bags) if bag]
     bags = [bags[i] for i in used]
     vocabulary = {word for bag in bags for word in bag}
@@ -113,19 +118,27 @@ def fit_topics(texts: pl.DataFrame, *, seed: int, most: int = 8) -> tuple[pl.Dat
     return _tabulate(dictionary, model, bags, [speakers[i] for i in used])
 
 
-def _lemmatize(texts: Sequence[str]) -> list[list[str]]:
+def list_nouns(doc: Doc) -> list[str]:
+    """Return the words that topics are made of: the lemmas of nouns that are neither stop words nor generic.
+
+    They are the same whether the English model read ``full`` or ``lemmas`` alone.
+    """
+    return [
+        lemma
+        for token in doc
+        if token.pos_ in _POS and token.is_alpha and not token.is_stop and 2 < len(token) <= 40
+        if (lemma := lemma_of(token)) not in GENERIC
+    ]
+
+
+def _read_nouns(texts: Sequence[str]) -> list[list[str]]:
     bags: list[list[str]] = [[] for _ in texts]
     for number, _, doc in read_docs(texts, "lemmas"):
-        bags[number] += [
-            lemma
-            for token in doc
-            if token.pos_ in _POS and token.is_alpha and not token.is_stop and 2 < len(token) <= 40
-            if (lemma := lemma_of(token)) not in GENERIC
-        ]
+        bags[number] += list_nouns(doc)
     return bags
 
 
-def _keep_words(bags: list[list[str]]) -> list[list[str]]:
+def _keep_words(bags: Sequence[list[str]]) -> list[list[str]]:
     """Drop words that stand in one text only or in most of them, as long as there are several texts."""
     texts = Counter(word for bag in bags for word in set(bag))
     return [[word for word in bag if 2 <= texts[word] <= max(2, _COMMON * len(bags))] for bag in bags]

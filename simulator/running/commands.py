@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simulator.errors import UsageError
 from simulator.terminal import console, print_json, printable
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     app.command("plan")(plan)
     app.command("status")(status)
-    app.command("export")(export)
     app.command("doctor")(doctor)
 
 
@@ -159,42 +157,6 @@ def status(run: RunArgument, json: JsonOption = False) -> None:
     out.print(f"{tokens:,} tokens so far.", highlight=False)
     for stage, count in to_ask.items():
         out.print(f"{stage}: {count:,} still to ask." if count else f"{stage}: complete.", highlight=False)
-
-
-def export(
-    run: RunArgument,
-    kind: Annotated[
-        Literal["csv", "parquet", "jsonl", "graphml"], typer.Option("--format", help="What to write.")
-    ] = "csv",
-    out: Annotated[Path | None, typer.Option("--out", help="Folder to write to; RUN/export by default.")] = None,
-    json: JsonOption = False,
-) -> None:
-    """Write a run's tables or graph for others. As CSV, Parquet, JSON lines or GraphML.
-
-    Example: sociolect export runs/personas-quickstart-1a2b3c4d --format jsonl --out shared
-    """
-    from simulator.storage import replacing
-    from simulator.tables import read_tables, run_tables, write_table
-
-    folder = out or run / "export"
-    written: list[Path] = []
-    if kind == "graphml":
-        graphs = sorted((run / "figures").glob("*.graphml"))
-        if not graphs:
-            raise UsageError(f"{run} has no graph yet. Make its report first: sociolect report {run}")
-        for graph in graphs:
-            with replacing(folder / graph.name) as part:
-                part.write_bytes(graph.read_bytes())
-            written.append(folder / graph.name)
-    else:
-        for name, frame in {**read_tables(run / "tables"), **run_tables(run)}.items():
-            write_table(frame, folder / f"{name}.{kind}")
-            written.append(folder / f"{name}.{kind}")
-    if json:
-        print_json({"files": [str(path) for path in written], "warnings": []})
-        return
-    for path in written:
-        console().print(str(path), markup=False, highlight=False)
 
 
 def doctor(

@@ -11,6 +11,7 @@ from typing import Literal
 
 from simulator.errors import ModelError, QuotaError, RateLimitError, RetryableError
 from simulator.running.calls import Call, derive_seed
+from simulator.running.failures import scrub
 from simulator.running.journal import Entry, Journal
 from simulator.running.models import Model
 from simulator.running.replies import Reply, repair_reply
@@ -207,7 +208,7 @@ async def _ask(stage: _Stage, model: Model, call: Call) -> Entry | None:
                 _give_up(stage, quota)
                 return None
             if attempt >= stage.patience.attempts:
-                reply = Reply("error", error=f"{error} (given up after {attempt} attempts)")
+                reply = Reply("error", error=f"{scrub(str(error))} (given up after {attempt} attempts)")
                 break
             stage.report(Event("waiting", call, seconds=wait, reason=str(error)))
             if await _stopped_within(stage.stop, wait):
@@ -216,7 +217,7 @@ async def _ask(stage: _Stage, model: Model, call: Call) -> Entry | None:
             _give_up(stage, error)
             return None
         except ModelError as error:
-            reply = Reply("error", error=str(error))
+            reply = Reply("error", error=scrub(str(error)))
             break
     reply = repair_reply(reply)
     return Entry(

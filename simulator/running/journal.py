@@ -125,7 +125,8 @@ class Journal:
             return "mode=rwc"
         # A reader of a WAL file writes its index beside it; where that is not allowed and no writer can be there, none
         # is needed.
-        resting = not self.path.with_name(f"{self.path.name}-wal").exists() and not os.access(self.path.parent, os.W_OK)
+        log = self.path.with_name(f"{self.path.name}-wal")
+        resting = not (log.exists() and log.stat().st_size) and not _takes_files(self.path.parent)
         return "mode=ro&immutable=1" if resting else "mode=ro"
 
     def _prepare(self, connection: sqlite3.Connection, *, write: bool) -> None:
@@ -136,6 +137,12 @@ class Journal:
                 f"version made it. Install that version to read it."
             )
         if not write:
+            if version < len(MIGRATIONS):
+                raise RecordError(
+                    f"{self.path} has schema {version}; this Sociolect reads schema {len(MIGRATIONS)}. If it is the "
+                    f"journal of a run, give that run's command again: it brings the journal up to date and asks for "
+                    f"nothing that is recorded. If not, name a run folder."
+                )
             return
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
@@ -294,6 +301,11 @@ class Journal:
         row = self._one("SELECT * FROM variants WHERE variant = ?", name)
         return None if row is None else Variant(*row)
 
+    def state(self) -> dict[str, int]:
+        """Return what tells whether anything was recorded since: the numbers of the campaign and of the last reply."""
+        row = self._one("SELECT max(number) FROM replies")
+        return {"campaign": self._campaign_number(), "reply": 0 if row is None else int(row[0] or 0)}
+
     def counts(self) -> dict[tuple[str, str, str], int]:
         """Return how many calls have which latest status: ``{(stage, model, status): calls}``."""
         rows = self._all(
@@ -340,6 +352,8 @@ def _storage(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
+        if "no such table" in str(error):
+            raise RecordError(f"{path} is no journal of Sociolect: {error}. Name the folder of a run.") from error
         reason = _disk_reason(error)
         if reason is None:
             raise JournalError(
@@ -355,6 +369,11 @@ def _storage(path: Path) -> Iterator[None]:
             f"{path} is not a whole SQLite file: {error}. Restore it from a copy, or rescue what is left with "
             f"`sqlite3 {path.name} .recover`."
         ) from error
+
+
+def _takes_files(folder: Path) -> bool:
+    """Whether a file can be made in a folder; a read-only disk says no even to those who may do anything."""
+    return os.access(folder, os.W_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
 
 
 def _disk_reason(error: Exception) -> str | None:

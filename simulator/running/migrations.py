@@ -46,6 +46,8 @@ MIGRATIONS: tuple[str, ...] = (
         status TEXT NOT NULL,
         note TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
+    """,
+    """
     CREATE TABLE plans(
         campaign INTEGER NOT NULL REFERENCES campaigns(number),
         stage TEXT NOT NULL,

@@ -35,7 +35,7 @@ from simulator.errors import ModelError, RejectedError, UsageError
 from simulator.running.calls import Call, Parameter, derive_seed
 from simulator.running.models import ModelInfo
 from simulator.running.parameters import KNOWN_PARAMETERS
-from simulator.running.replies import Reply, Tokens, repair_text
+from simulator.running.replies import Reply, Tokens, find_fault, repair_text
 from simulator.running.statuses import classify_reply
 
 __all__ = ["Answer", "MockModel", "answer_plausibly", "check_mock", "describe_mock", "open_mock"]
@@ -118,9 +118,11 @@ class MockModel:
                 answer = await answer
         except ModelError:
             raise
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             raise RejectedError(f"The mock's answer failed: {_where(problem)}. Correct the function.") from problem
         if isinstance(answer, Reply):
+            if fault := find_fault(answer):
+                raise RejectedError(f"The mock's answer is no reply: {fault}. Correct the function.")
             return answer
         if not isinstance(answer, str):
             raise RejectedError(

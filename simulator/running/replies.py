@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-__all__ = ["REPLY_STATUSES", "Reply", "ReplyStatus", "Tokens", "repair_reply", "repair_text"]
+__all__ = ["REPLY_STATUSES", "Reply", "ReplyStatus", "Tokens", "find_fault", "repair_reply", "repair_text"]
 
 ReplyStatus = Literal["ok", "empty", "refused", "truncated", "filtered", "error"]
 REPLY_STATUSES: tuple[ReplyStatus, ...] = get_args(ReplyStatus)
@@ -52,6 +53,22 @@ class Reply:
     finish: str = ""
     sent: dict[str, object] = field(default_factory=dict)
     error: str | None = None
+
+
+def find_fault(reply: Reply) -> str | None:
+    """Say what is wrong with a reply that somebody's function made; None if it can be recorded."""
+    if reply.status not in REPLY_STATUSES:
+        return f"its status is {reply.status!r}, not one of {', '.join(REPLY_STATUSES)}"
+    if not all(isinstance(text, str) for text in (reply.text, reply.finish, reply.model_reported, reply.error or "")):
+        return "its text, finish, model_reported and error must be texts"
+    tokens = (reply.tokens.input, reply.tokens.cached, reply.tokens.output, reply.tokens.reasoning)
+    if not all(count is None or (isinstance(count, int) and 0 <= count < 2**63) for count in tokens):
+        return "its tokens must be whole numbers from 0, or None"
+    try:
+        json.dumps(reply.sent, sort_keys=True, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return "its `sent` must be a mapping from names to values that JSON can hold"
+    return None
 
 
 def repair_reply(reply: Reply) -> Reply:

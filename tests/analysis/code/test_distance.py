@@ -99,7 +99,9 @@ def test_unit_cost_cases() -> None:
 def test_equals_apted_and_the_recursive_definition(a: Tree, b: Tree, weights: Costs) -> None:
     distance = edit_distance(a, b, weights)
     assert distance == pytest.approx(by_definition(nested(a), nested(b), weights), abs=1e-9)
-    if 0 not in weights:
+    # The library gives less than the definition where renaming costs more than three deletions or insertions: between a
+    # node and a larger tree it lets deleting that tree twice compete.
+    if 0 not in weights and weights.rename <= 3 * min(weights.delete, weights.insert):
         assert distance == pytest.approx(edit_distance(a, b, weights, backend="apted"), abs=1e-9)
 
 

@@ -3,9 +3,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analysis.language import LABELS, count_speakers, extract_entities, pipeline
 from analysis.language.entities import ENTITIES
+from analysis.language.lexicons import CLASSIFYING, GENERIC, NEGATIVE, PLAIN_TOO, POLITENESS, POSITIVE, TECHNICAL, UNITS
 from simulator.imports import read_texts
 
 
@@ -94,6 +97,54 @@ def test_odd_texts() -> None:
     found = extract_entities(texts_of(*odd, "A calculator."))
     assert found.filter(pl.col("text_id") == str(len(odd)))["entity"].to_list() == ["calculator"]
     assert found.filter(pl.col("text_id").is_in(["0", "1"])).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("text", "surface", "entity"),
+    [
+        ("Write me a calculator please", "please", "please"),
+        ("Write me a calculator, thank you", "thank you", "thank you"),
+        ("thanks", "thanks", "thank you"),
+        ("A calculator, if you could", "if you could", "if you could"),
+        ("Make it work please\n\nThen add colours, kindly", "please", "please"),
+    ],
+)
+def test_a_text_may_end_on_a_polite_word(text: str, surface: str, entity: str) -> None:
+    found = extract_entities(texts_of(text)).filter(pl.col("label") == "politeness").row(0, named=True)
+    assert (found["surface"], found["entity"]) == (surface, entity)
+    assert (found["start"], found["end"]) == (text.index(surface), text.index(surface) + len(surface))
+    assert found["words"] == len(surface.split())
+
+
+WORDS = sorted({*CLASSIFYING, *GENERIC, *NEGATIVE, *PLAIN_TOO, *POSITIVE, *TECHNICAL, *UNITS})
+PIECES = st.one_of(
+    st.sampled_from(WORDS),
+    st.sampled_from(WORDS).map(str.capitalize),
+    st.sampled_from(sorted(" ".join(words) for words in POLITENESS)),
+    st.sampled_from(sorted({words[0] for words in POLITENESS})),
+    st.sampled_from(["https://example.org/a?b=c", "www.example.org", "ann@example.org", "data.csv", "`parse(x)`", "`"]),
+    st.sampled_from(["my_variable", "parseDate", "f()", "C++", "C#", ".NET", "node.js", "x-y", "-", "--", "’d", "'s"]),
+    st.sampled_from(["😀", "👩‍💻", "🇩🇪", "é", "e\u0301", "مرحبا", "中文", "\u200b", "\x00", "\ufeff", "Ann", "Berlin"]),
+    st.sampled_from(["a", "the", "calculator", "I", "you", "could", "20", "first", "Senator", "orders", ".", "?"]),
+)
+ANY_TEXT = st.lists(st.tuples(PIECES, st.sampled_from([" ", " ", " ", "", "\n", "\n\n", ", "])), max_size=8).map(
+    lambda parts: "".join(piece + space for piece, space in parts[:-1]) + "".join(piece for piece, _ in parts[-1:])
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(ANY_TEXT, min_size=1, max_size=8))
+def test_any_text_gives_mentions_inside_it(written: list[str]) -> None:
+    ends: dict[str, int] = {}
+    for row in extract_entities(texts_of(*written)).iter_rows(named=True):
+        text = written[int(row["text_id"])]
+        assert 0 <= row["start"] < row["end"] <= len(text)
+        assert row["surface"] == text[row["start"] : row["end"]]
+        assert ends.get(row["text_id"], 0) <= row["start"]
+        assert row["word"] >= 0
+        assert row["words"] >= 1
+        assert row["entity"]
+        ends[row["text_id"]] = row["end"]
 
 
 def test_no_texts() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis.language import TOPIC_SHARES, TOPICS, NotEnoughText, fit_topics
+from analysis.language import TOPIC_SHARES, TOPICS, NotEnoughText, extract_entities, fit_topics, list_nouns, pipeline
 
 GARDEN = ["rose", "garden", "flower", "tree", "soil", "seed", "water", "leaf", "spade", "root", "branch", "lawn"]
 MONEY = [
@@ -64,6 +64,20 @@ def test_the_same_seed_gives_the_same_topics_and_no_global_state_moves() -> None
     second = fit_topics(texts, seed=7)
     assert first[0].equals(second[0])
     assert first[1].equals(second[1])
+
+
+def test_nouns_of_one_reading_serve_entities_and_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "PIECE", 60)  # so that a text comes in several pieces
+    texts = write_texts(20)
+    nouns: list[list[str]] = [[] for _ in range(texts.height)]
+    whole = texts.with_columns(text_id=pl.lit("1"), task=pl.lit(""))
+    found = extract_entities(whole, each=lambda number, doc: nouns[number].extend(list_nouns(doc)))
+    assert found.equals(extract_entities(whole))
+    apart = fit_topics(texts, seed=7)
+    together = fit_topics(texts, seed=7, nouns=nouns)
+    assert not apart[0].is_empty()
+    assert [a.equals(b) for a, b in zip(apart[:2], together[:2], strict=True)] == [True, True]
+    assert fit_topics(texts, seed=7, nouns=[[] for _ in nouns])[0].is_empty()
 
 
 def test_no_more_topics_than_the_corpus_can_carry() -> None:

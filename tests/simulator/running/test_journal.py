@@ -11,6 +11,7 @@ import pytest
 from simulator.errors import JournalDamagedError, JournalLockedError, RecordError, StorageError
 from simulator.running.calls import Call, Message
 from simulator.running.journal import Entry, Journal
+from simulator.running.migrations import MIGRATIONS
 from simulator.running.replies import Reply, Tokens
 from simulator.running.variants import Variant
 
@@ -195,3 +196,35 @@ def test_documents_in_the_journal_are_plain_json(tmp_path: Path) -> None:
     (document,) = connection.execute("SELECT document FROM calls").fetchone()
     connection.close()
     assert json.loads(document)["messages"] == [["user", "question 1"]]
+
+
+def test_a_journal_of_an_older_version_is_brought_up_to_date_by_its_writer(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "journal.sqlite")
+    connection.executescript(f"{MIGRATIONS[0]} PRAGMA user_version=1;")
+    connection.close()
+    with pytest.raises(RecordError, match="give that run's command again"):
+        Journal(tmp_path)
+    with Journal(tmp_path, write=True) as journal:
+        journal.begin("name: a\n")
+        journal.set_plan("generate", [("v", "k"), ("w", "k")])
+        journal.set_plan("generate", [("w", "k")])
+        assert journal.plan("generate") == [("w", "k")]
+        assert journal.plan("rewrite") is None
+
+
+def test_another_programs_database_is_no_journal(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "journal.sqlite")
+    connection.executescript(f"CREATE TABLE other(x); PRAGMA user_version={len(MIGRATIONS)};")
+    connection.close()
+    with Journal(tmp_path) as journal, pytest.raises(RecordError, match="is no journal"):
+        journal.campaign()
+
+
+def test_a_run_on_a_read_only_disk_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Journal(tmp_path, write=True) as journal:
+        journal.record([entry(1)])
+    monkeypatch.setattr("simulator.running.journal._takes_files", lambda _folder: False)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with Journal(tmp_path) as journal:
+        assert journal.status_of(call(1).key) == "ok"
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
