@@ -97,7 +97,8 @@ def overlap_speakers(
     5. ``p`` is two-sided and mid-p, of the deviation from ``expected`` among those of the shuffled T, these scaled by
        :math:`\sqrt{(V - W) / V}`, which is 1 where all are equally terse: with g of them above, l below and e equal,
        and the observed one counting as equal to itself, p = min(1, 2 (min(g, l) + (e + 1) / 2) / (shuffles + 1)):
-       never 0.
+       never 0. Nor is it smaller than one in the number of ways in which the texts can be dealt out to the two, since
+       no shuffle can tell more: four speakers with one text each give no p below one in six.
 
     Where nobody differs, z is near standard normal for any lengths of texts; it is smaller, and the test conservative,
     for two of whom much is thinned out (the bound in step 4). The other speakers are part of the comparison: two who
@@ -253,13 +254,36 @@ def _compare(texts: pl.DataFrame, entities: pl.DataFrame, speakers: list[str], *
         above += shared - threshold > _TIE
         equal += np.abs(shared - threshold) <= _TIE
     tail = np.minimum(above, shuffles - above - equal) + (equal + 1) / 2
-    results = np.stack([observed, mean, z, np.minimum(1.0, 2 * tail / (shuffles + 1))])
+    p = np.minimum(1.0, np.maximum(2 * tail / (shuffles + 1), _smallest_p(sample)))
+    results = np.stack([observed, mean, z, p])
     met = np.zeros((count, count), dtype=bool)
     for task in range(len(sample.names)):
         present = np.unique(sample.speaker[sample.task == task])
         met[np.ix_(present, present)] = True
     results[:, ~met] = np.nan
     return results
+
+
+def _smallest_p(sample: _Sample) -> Floats:
+    """Return the smallest two-sided mid-p that the design can give, shape (speakers, speakers).
+
+    It is one in the ways of dealing all texts of a task out to the two; who of the two gets which makes no difference
+    where both have as many.
+    """
+    from scipy.special import gammaln  # noqa: PLC0415 - heavy
+
+    ways = np.zeros((sample.speakers, sample.speakers))
+    same = np.ones((sample.speakers, sample.speakers), dtype=bool)
+    for task in range(len(sample.names)):
+        texts = np.bincount(sample.speaker[sample.task == task], minlength=sample.speakers)
+        a, b = texts[:, None], texts[None, :]
+        both = (a > 0) & (b > 0)
+        rest = np.where(both, texts.sum() - a - b, 0)
+        dealt = gammaln(texts.sum() + 1) - gammaln(a + 1) - gammaln(b + 1) - gammaln(rest + 1)
+        ways += np.where(both, dealt, 0.0)
+        same &= (a == b) | ~both
+    smallest: Floats = np.exp(-np.maximum(ways - np.log(2) * same, 0.0))
+    return smallest
 
 
 def _number(texts: pl.DataFrame, entities: pl.DataFrame, speakers: list[str], *, seed: int) -> _Sample:

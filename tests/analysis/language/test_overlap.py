@@ -182,3 +182,18 @@ def test_the_graph_of_speakers() -> None:
     edge = graph.edges["ann", "bob"]
     assert edge["weight"] == edge["shared_entities"] == 5
     assert edge["names"] == "row; table; column; index; key"
+
+
+def test_no_p_is_smaller_than_the_ways_to_deal_the_texts_out() -> None:
+    # One text each, of very unequal lengths: whatever they say, six pairs of texts are all that shuffling can give.
+    said = {"a": ["x"] * 12, "b": ["x"] * 3, "c": ["y", "z"], "d": [f"w{n}" for n in range(20)]}
+    texts = pl.DataFrame({"text_id": list(said), "speaker": list(said), "task": [""] * 4})
+    entities = pl.DataFrame(
+        [(name, name, "", word) for name, words in said.items() for word in words],
+        schema=["text_id", "speaker", "task", "entity"],
+        orient="row",
+    )
+    pairs = pl.DataFrame(schema={"speaker": pl.String, "a": pl.String, "b": pl.String})
+    found = overlap_speakers(texts, entities, pairs, seed=7, shuffles=499)
+    assert found["p"].null_count() == 0
+    assert found["p"].min() >= 1 / 6 - 1e-12  # type: ignore[operator]
