@@ -130,7 +130,7 @@ class Name(NamedTuple):
     full: str
 
 
-def name_speakers(speakers: Iterable[str], shown: Mapping[str, str], *, limit: int = 32) -> dict[str, Name]:
+def name_speakers(speakers: Iterable[str], shown: Mapping[str, tuple[str, str]], *, limit: int = 32) -> dict[str, Name]:
     """Return the names of speakers, in their order.
 
     Parameters
@@ -138,22 +138,23 @@ def name_speakers(speakers: Iterable[str], shown: Mapping[str, str], *, limit: i
     speakers
         Ids, distinct.
     shown
-        Id to "name, role"; a speaker that is not in it is shown by the id.
+        Id to name and role, either of which may be empty; a speaker without a name is shown by the id.
     limit
         Characters of a short name. Where two short names would be equal, a number tells them apart.
 
     Examples
     --------
-    >>> name_speakers(["a", "b"], {"a": "Ada, a nurse"})["a"]
+    >>> name_speakers(["a", "b"], {"a": ("Ada", "a nurse")})["a"]
     Name(short='Ada', role='a nurse', full='Ada, a nurse')
     """
     names: dict[str, Name] = {}
     taken: set[str] = set()
     for speaker in speakers:
-        full = one_line(shown.get(speaker) or speaker, 400) or "(no name)"
-        head, comma, tail = full.partition(", ")
-        if not comma or len(head) > limit:
-            head, tail = full, ""
+        name, role = shown.get(speaker, ("", ""))
+        # A name of nothing but white space names nobody.
+        head = one_line(name, 400) or one_line(speaker, 400) or "(no name)"
+        tail = one_line(role, 400)
+        full = f"{head}, {tail}" if tail else head
         short = one_line(head, limit)
         turn = 2
         while short in taken:

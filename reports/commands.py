@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "report_run"]
 
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
@@ -22,32 +24,71 @@ def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     app.command("report")(report)
     app.command("overlap")(overlap)
+    app.command("export")(export)
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")],
+    run: RunArgument,
     json: JsonOption = False,
 ) -> None:
     """Write a run's report and figures again. From its tables; no model is asked.
 
     Example: sociolect report runs/personas-quickstart-1a2b3c4d
     """
-    from analysis.commands import analyze_run
+    from analysis.commands import analyze_if_stale, warnings_of
+    from simulator.tables import read_tables
 
-    if not (run / "tables" / "counts.parquet").is_file():
-        analyze_run(run)
+    analyze_if_stale(run)
     page = report_run(run)
     if json:
-        print_json({"report": str(page), "warnings": []})
+        print_json({"report": str(page), "warnings": warnings_of(read_tables(run / "tables"))})
     else:
         console().print(str(page), markup=False, highlight=False, soft_wrap=True)
+
+
+def export(
+    run: RunArgument,
+    kind: Annotated[
+        Literal["csv", "parquet", "jsonl", "graphml"], typer.Option("--format", help="What to write.")
+    ] = "csv",
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to write to; RUN/export by default.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Write a run's tables or graph for others. As CSV, Parquet, JSON lines or GraphML.
+
+    Example: sociolect export runs/personas-quickstart-1a2b3c4d --format jsonl --out shared
+    """
+    from analysis.commands import analyze_if_stale
+    from simulator.storage import write_bytes
+    from simulator.tables import read_tables, write_table
+
+    if analyze_if_stale(run):
+        report_run(run)
+    folder = out or run / "export"
+    written: list[Path] = []
+    if kind == "graphml":
+        source = run / "figures" / "overlap.graphml"
+        if not source.is_file():
+            report_run(run)
+        write_bytes(folder / source.name, source.read_bytes())
+        written.append(folder / source.name)
+    else:
+        for name, frame in read_tables(run / "tables").items():
+            write_table(frame, folder / f"{name}.{kind}")
+            written.append(folder / f"{name}.{kind}")
+    if json:
+        print_json({"files": [str(path) for path in written], "warnings": []})
+        return
+    for path in written:
+        console().print(str(path), soft_wrap=True)
 
 
 def report_run(run: Path) -> Path:
     """Write the report of a run from its tables; return the page's path."""
     from reports import write_report
-    from simulator.running.campaign_run import frozen_study, models_of
+    from simulator.running.campaign_run import frozen_study
     from simulator.running.models import describe_model
+    from simulator.running.plan import models_of
     from simulator.tables import read_tables
 
     study = frozen_study(run)
@@ -60,10 +101,7 @@ def report_run(run: Path) -> Path:
         title=study.campaign.name,
         models=[describe_model(name, params) for name, params in models.items()],
         warnings=warnings,
-        personas={
-            name: f"{persona.name or name}, {persona.role}" if persona.role else persona.name or name
-            for name, persona in study.personas.items()
-        },
+        personas={name: (persona.name or name, persona.role or "") for name, persona in study.personas.items()},
         tasks={name: task.label for name, task in study.tasks.items()},
     )
 
@@ -89,7 +127,7 @@ def overlap(
     from simulator.tables import write_tables
 
     texts, warnings = _texts(source, speaker=speaker, text=text, task=task, iteration=iteration)
-    folder = out or (source / "overlap" if source.is_dir() else Path("runs") / f"overlap-{source.name.split('.')[0]}")
+    folder = out or (source / "overlap" if source.is_dir() else Path("runs") / f"overlap-{_name_of(source)}")
     err = console(stderr=True)
 
     def step(what: str) -> None:
@@ -98,7 +136,7 @@ def overlap(
     tables, found = analyze_texts(texts, seed=seed, shuffles=shuffles, max_distance=max_distance, step=step)
     warnings += found
     write_tables(tables, folder / "tables")
-    names = {name: name for name in tables["speakers"]["speaker"]}
+    names = {name: (name, "") for name in tables["speakers"]["speaker"]}
     page = write_report(
         tables,
         folder,
@@ -115,6 +153,14 @@ def overlap(
     for warning in warnings:
         err.print(f"Note: {warning}", markup=False, highlight=False)
     console().print(str(page), markup=False, highlight=False, soft_wrap=True)
+
+
+def _name_of(source: Path) -> str:
+    """Name a file's results after it, and after where it lies: two files of one name do not share a folder."""
+    name = source.name
+    for suffix in (".gz", ".csv", ".tsv", ".jsonl", ".ndjson", ".json"):
+        name = name.removesuffix(suffix)
+    return f"{name[:80]}-{hashlib.sha256(str(source.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
 def _texts(source: Path, **columns: str) -> tuple[pl.DataFrame, list[str]]:

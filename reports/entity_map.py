@@ -1,8 +1,9 @@
 """The entity map: which entities are said near which, drawn at the places that the table gives them.
 
 A dot is an entity, its area how often it is mentioned, its colour what kind of thing it is. A line joins two that stand
-in one sentence. Labels go to the most mentioned first, each to the first of eight places beside its dot where it covers
-nothing; an entity whose label finds no room keeps its dot, and the note says how many those are.
+in one sentence. Labels go to the most mentioned first, each to that of eight places beside its dot where it covers no
+dot and no label, and the fewest lines; an entity whose label finds no room keeps its dot, and the note says how many
+those are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from reports.cells import Row, plural, value, whole
-from reports.drawing import OKABE_ITO, Box, Figure, element, hits, svg_document, text_element
+from reports.drawing import OKABE_ITO, Box, Figure, crosses, element, hits, svg_document, text_element
 from reports.visible import estimate_width, fit_width
 
 __all__ = ["KINDS", "draw_entity_map", "kind_of"]
@@ -89,19 +90,30 @@ def _place_dots(entity_map: Sequence[Row]) -> list[_Dot]:
     ]
 
 
-def _label_places(dot: _Dot, width: float, height: float) -> list[Box]:
+class _Place(NamedTuple):
+    """Where a label can stand, and which end of it is at its dot."""
+
+    box: Box
+    anchor: str
+
+
+def _label_places(dot: _Dot, width: float, height: float) -> list[_Place]:
     reach, slant = dot.radius + 3, 0.71 * dot.radius + 2
     x, y = dot.x, dot.y
     return [
-        Box(x + reach, y - height / 2, x + reach + width, y + height / 2),
-        Box(x - reach - width, y - height / 2, x - reach, y + height / 2),
-        Box(x - width / 2, y - reach - height, x + width / 2, y - reach),
-        Box(x - width / 2, y + reach, x + width / 2, y + reach + height),
-        Box(x + slant, y - slant - height, x + slant + width, y - slant),
-        Box(x + slant, y + slant, x + slant + width, y + slant + height),
-        Box(x - slant - width, y - slant - height, x - slant, y - slant),
-        Box(x - slant - width, y + slant, x - slant, y + slant + height),
+        _Place(Box(x + reach, y - height / 2, x + reach + width, y + height / 2), "start"),
+        _Place(Box(x - reach - width, y - height / 2, x - reach, y + height / 2), "end"),
+        _Place(Box(x - width / 2, y - reach - height, x + width / 2, y - reach), "middle"),
+        _Place(Box(x - width / 2, y + reach, x + width / 2, y + reach + height), "middle"),
+        _Place(Box(x + slant, y - slant - height, x + slant + width, y - slant), "start"),
+        _Place(Box(x + slant, y + slant, x + slant + width, y + slant + height), "start"),
+        _Place(Box(x - slant - width, y - slant - height, x - slant, y - slant), "end"),
+        _Place(Box(x - slant - width, y + slant, x - slant, y + slant + height), "end"),
     ]
+
+
+def _count_crossings(box: Box, lines: Sequence[tuple[int, _Dot, _Dot]]) -> int:
+    return sum(crosses(box, (a.x, a.y), (b.x, b.y)) for _, a, b in lines)
 
 
 def _join_dots(pairs: Sequence[Row], dots: Mapping[str, _Dot]) -> list[tuple[int, _Dot, _Dot]]:
@@ -166,8 +178,8 @@ def draw_entity_map(
                 "x2": b.x,
                 "y2": b.y,
                 "stroke": "#9aa3ad",
-                "stroke-opacity": 0.35,
-                "stroke-width": max(0.6, 4.0 * count / most),
+                "stroke-opacity": 0.5,
+                "stroke-width": max(0.8, 5.0 * count / most),
             },
         )
         for count, a, b in reversed(lines)
@@ -179,22 +191,19 @@ def draw_entity_map(
     for dot, own in zip(dots, bodies, strict=True):
         size = 11.0 + 4.0 * math.sqrt(dot.mentions / dots[0].mentions) if dots[0].mentions else 11.0
         shown = fit_width(dot.entity, size, 190)
-        width, height = estimate_width(shown, size), 1.25 * size
-        for box in _label_places(dot, width, height):
-            if not hits(box, taken) and not any(box.overlaps(body) for body in bodies if body is not own):
-                taken.append(box)
-                extent.append(box)
-                labels.append(
-                    text_element(
-                        (box.left + box.right) / 2,
-                        box.bottom - 0.32 * size,
-                        shown,
-                        size,
-                        anchor="middle",
-                        **{"class": "label"},
-                    )
-                )
-                break
+        others = [body for body in bodies if body is not own]
+        free = [
+            place
+            for place in _label_places(dot, estimate_width(shown, size), 1.25 * size)
+            if not hits(place.box, taken) and not hits(place.box, others)
+        ]
+        if free:
+            box, anchor = min(free, key=lambda place: _count_crossings(place.box, lines))
+            taken.append(box)
+            extent.append(box)
+            # The font may be narrower than the box: the label then stays at the end where its dot is.
+            x = {"start": box.left, "middle": (box.left + box.right) / 2, "end": box.right}[anchor]
+            labels.append(text_element(x, box.bottom - 0.32 * size, shown, size, anchor=anchor, **{"class": "label"}))
         children.append(_draw_dot(dot, said_by.get(dot.entity), speakers))
     used = {kind_of(dot.label) for dot in dots}
     kinds = [kind for kind in [*KINDS, "other"] if kind in used]

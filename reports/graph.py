@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from reports.cells import Name, Row, count_of, decimal, plural, probability, signed, value, whole
 from reports.drawing import GREY, INK, OKABE_ITO, Box, Figure, crosses, element, hits, svg_document, text_element
-from reports.ring import FEW, LABEL_WIDTH, NAME_SIZE, ROLE_SIZE, Node, order_ring, place_nodes
-from reports.visible import estimate_width, fit_width, one_line
+from reports.ring import FEW, NAME_LINE, NAME_SIZE, ROLE_LINE, ROLE_SIZE, Node, label_height, order_ring, place_nodes
+from reports.visible import estimate_width, one_line
 
 __all__ = ["DRAWN", "beyond_chance", "draw_overlap"]
 
@@ -157,26 +157,26 @@ def _draw_thread(node: Node) -> str:
     return element("path", {"class": "thread", "d": path, "fill": "none", "stroke": "#b9c0c9", "stroke-width": 1})
 
 
-def _draw_node(node: Node, name: Name, *, few: bool) -> str:
+def _draw_node(node: Node, name: Name) -> str:
     title = f"{name.full}: {plural(node.entities, 'entity', 'entities')}"
     anchor, x = ("start", node.label.left) if node.side > 0 else ("end", node.label.right)
     middle = (node.label.top + node.label.bottom) / 2
-    role = fit_width(name.role, ROLE_SIZE, LABEL_WIDTH) if few else ""
-    shown = fit_width(name.short, NAME_SIZE, LABEL_WIDTH, bold=True)
     parts = [
         element("title", {}, text=title),
         element(
             "circle",
             {"cx": node.x, "cy": node.y, "r": node.radius, "fill": _NODE, "stroke": "#ffffff", "stroke-width": 2},
         ),
-        text_element(
-            x, middle + (-3.5 if role else 5), shown, NAME_SIZE, anchor=anchor, font_weight="bold", **{"class": "name"}
-        ),
     ]
-    if role:
+    top = middle - label_height(node.name, node.role) / 2
+    for line in node.name:
         parts.append(
-            text_element(x, middle + 13.5, role, ROLE_SIZE, anchor=anchor, colour="#57606a", **{"class": "role"})
+            text_element(x, top + 14.5, line, NAME_SIZE, anchor=anchor, font_weight="bold", **{"class": "name"})
         )
+        top += NAME_LINE
+    for line in node.role:
+        parts.append(text_element(x, top + 12, line, ROLE_SIZE, anchor=anchor, colour="#57606a", **{"class": "role"}))
+        top += ROLE_LINE
     inside = count_of(node.entities)
     if estimate_width(inside, 11, bold=True) < 1.8 * node.radius:
         white: dict[str, str | float] = {
@@ -243,7 +243,7 @@ def draw_overlap(
         for node in nodes
         if not few or abs((node.label.top + node.label.bottom) / 2 - node.y) > node.radius + 14
     ]
-    children += [_draw_node(node, names[node.speaker], few=few) for node in nodes]
+    children += [_draw_node(node, names[node.speaker]) for node in nodes]
     children += [_draw_number(edge, box) for edge, box in numbers]
 
     boxes = [node.label for node in nodes] + [node.box for node in nodes]

@@ -21,8 +21,10 @@ from reports.entity_map import draw_entity_map, kind_of
 from reports.graph import draw_overlap
 from reports.graphml import write_graphml
 from reports.side_by_side import lay_out
+from reports.statuses import MEANINGS, status_words
 from reports.table_rows import list_entities, list_overlap, list_speakers, list_tsed, sum_counts
 from reports.visible import one_line, visible
+from simulator.storage import storing, write_bytes, write_text
 
 __all__ = ["ModelLike", "write_report"]
 
@@ -58,7 +60,7 @@ def write_report(
     title: str,
     models: Sequence[ModelLike],
     warnings: Sequence[str],
-    personas: Mapping[str, str],
+    personas: Mapping[str, tuple[str, str]],
     tasks: Mapping[str, str],
 ) -> Path:
     """Write ``report.html``, ``report.md`` and ``figures/`` from tables.
@@ -77,8 +79,8 @@ def write_report(
     warnings
         What a reader must know, one paragraph each.
     personas
-        Speaker id to shown name and role, "Ada, a nurse"; in the order in which speakers are shown. Speakers that are
-        not in it follow, shown by their ids.
+        Speaker id to shown name and role, ``("Ada", "a nurse")``, either of which may be empty; in the order in which
+        speakers are shown. Speakers that are not in it follow, shown by their ids.
     tasks
         Task id to title, in order.
 
@@ -86,23 +88,24 @@ def write_report(
     -------
     Path
         Of ``report.html``. The same arguments give the same bytes in every file.
+
+    Raises
+    ------
+    simulator.errors.StorageError
+        The disk does not take a file. Every file is the old one or the new one, whole.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     names = cells.name_speakers(_order_speakers(tables, personas), personas)
     figures = _draw_all(tables, names)
     _write_figures(figures, folder / "figures")
-    write_graphml(
-        cells.rows(tables, "speakers"), cells.rows(tables, "overlap"), names, folder / "figures" / "overlap.graphml"
-    )
+    write_graphml(tables.get("speakers"), tables.get("overlap"), names, folder / "figures" / "overlap.graphml")
     context = _gather(tables, names, figures, title=title, models=models, warnings=warnings, tasks=tasks)
     page = folder / "report.html"
-    page.write_text(_render("report.html.j2", context), encoding="utf-8", newline="\n")
-    text = _render("report.md.j2", context)
-    (folder / "report.md").write_text(text, encoding="utf-8", newline="\n")
+    write_text(page, _render("report.html.j2", context))
+    write_text(folder / "report.md", _render("report.md.j2", context))
     return page
 
 
-def _order_speakers(tables: Mapping[str, pl.DataFrame], personas: Mapping[str, str]) -> list[str]:
+def _order_speakers(tables: Mapping[str, pl.DataFrame], personas: Mapping[str, object]) -> list[str]:
     """Return every speaker that any table names, those of ``personas`` first."""
     seen = dict.fromkeys(row["speaker"] for row in cells.rows(tables, "speakers"))
     for name, column in (("texts", "speaker"), ("variants", "persona"), ("topic_shares", "speaker")):
@@ -137,15 +140,15 @@ def _write_figures(figures: Mapping[str, Figure], folder: Path) -> None:
     """Write each figure as SVG and PNG, and take away one of an earlier report that there is no longer."""
     import vl_convert  # noqa: PLC0415
 
-    folder.mkdir(parents=True, exist_ok=True)
     for key in _FIGURES:
         svg, png = folder / f"{key}.svg", folder / f"{key}.png"
         if key in figures:
-            svg.write_text(figures[key].svg + "\n", encoding="utf-8", newline="\n")
-            png.write_bytes(vl_convert.svg_to_png(figures[key].svg, scale=_PNG_SCALE))
+            write_text(svg, figures[key].svg + "\n")
+            write_bytes(png, vl_convert.svg_to_png(figures[key].svg, scale=_PNG_SCALE))
         else:
-            svg.unlink(missing_ok=True)
-            png.unlink(missing_ok=True)
+            for path in (svg, png):
+                with storing(path):
+                    path.unlink(missing_ok=True)
 
 
 def _gather(
@@ -168,7 +171,7 @@ def _gather(
     return {
         "title": one_line(title, 200),
         "models": models,
-        "warnings": list(dict.fromkeys(warnings)),
+        "warnings": [warning for warning in dict.fromkeys(warnings) if warning.strip()],
         "with_code": with_code,
         "names": names,
         "figures": figures,
@@ -182,6 +185,7 @@ def _gather(
         "shelf": shelf,
         "counts": counts,
         "kind_of": kind_of,
+        "meanings": MEANINGS,
     }
 
 
@@ -240,6 +244,7 @@ def _render(name: str, context: Mapping[str, Any]) -> str:
         probability=cells.probability,
         md=_markdown,
         line=one_line,
+        words=status_words,
     )
     style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
     script = (_TEMPLATES / "script.js").read_text(encoding="utf-8")

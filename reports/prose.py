@@ -26,6 +26,7 @@ from reports.cells import (
 )
 from reports.charts import mean_tsed, topic_words
 from reports.graph import SIGNIFICANT, beyond_chance
+from reports.statuses import status_words
 from reports.visible import one_line
 
 __all__ = ["Finding", "find_all", "tell_loss"]
@@ -244,7 +245,9 @@ def tell_loss(what: str, statuses: Mapping[str, int]) -> str:
     one, many, how = _NOUNS.get(what, (what, f"{what}s", "not ok"))
     number = sum(lost.values())
     verb = "is" if number == 1 else "are"
-    listed = join_words([f"{count:,} {status}" for status, count in sorted(lost.items(), key=lambda i: (-i[1], i[0]))])
+    listed = join_words(
+        [f"{count:,} {status_words(status)}" for status, count in sorted(lost.items(), key=lambda i: (-i[1], i[0]))]
+    )
     return f"{number:,} of {total:,} {one if total == 1 else many} {verb} {how}: {listed}."
 
 

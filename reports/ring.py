@@ -8,20 +8,35 @@ from typing import NamedTuple
 
 from reports.cells import Name
 from reports.drawing import Box, shift_apart
-from reports.visible import estimate_width, fit_width
+from reports.visible import estimate_width, fit_width, wrap_width
 
-__all__ = ["FEW", "LABEL_WIDTH", "NAME_SIZE", "ROLE_SIZE", "Node", "order_ring", "place_nodes"]
+__all__ = [
+    "FEW",
+    "NAME_LINE",
+    "NAME_SIZE",
+    "ROLE_LINE",
+    "ROLE_SIZE",
+    "Node",
+    "label_height",
+    "order_ring",
+    "place_nodes",
+]
 
 FEW = 12
 """Up to this many speakers a label stands beside its circle; above, in one of two columns with a thread to it."""
 
-LABEL_WIDTH = 320.0
+_WRAPPED, _ONE_LINE = 185.0, 320.0
+"""Widest label: on two lines where there is room for that, so that the picture stays narrow, or on one."""
+
 NAME_SIZE = 15.0
 ROLE_SIZE = 12.0
+NAME_LINE = 19.0
+ROLE_LINE = 17.0
+"""From one line of a label to the next."""
 
 
 class Node(NamedTuple):
-    """A speaker in the picture: a circle, its label's box, and on which side (-1 left, 1 right) the label stands."""
+    """A speaker in the picture: a circle, its label's box and lines, and on which side (-1 left, 1 right) it stands."""
 
     place: int
     speaker: str
@@ -31,6 +46,8 @@ class Node(NamedTuple):
     entities: int
     label: Box
     side: int
+    name: tuple[str, ...]
+    role: tuple[str, ...]
 
     @property
     def box(self) -> Box:
@@ -106,8 +123,8 @@ def place_nodes(ring: Sequence[str], entities: Mapping[str, int], names: Mapping
         # Rounded, so that a sine's last bit, which differs between platforms, decides nothing.
         spots.append((index, round(reach * math.cos(angle), 3), round(reach * math.sin(angle), 3), radius))
 
-    roles = few and any(names[speaker].role for speaker in ring)
-    height = 36.0 if roles else 19.0
+    lines = {speaker: _wrap_label(names[speaker], few=few) for speaker in ring}
+    height = max(label_height(*both) for both in lines.values()) if lines else 0.0
     nodes: dict[int, Node] = {}
     for side in (-1, 1):
         column = sorted((spot for spot in spots if (spot[1] >= 0) == (side > 0)), key=lambda spot: spot[2])
@@ -115,13 +132,27 @@ def place_nodes(ring: Sequence[str], entities: Mapping[str, int], names: Mapping
         wanted = [y + (12.0 * y / reach if reach else 0.0) for _, _, y, _ in column]
         room = reach + height * count
         for (index, x, y, radius), middle in zip(column, shift_apart(wanted, height + 3, -room, room), strict=True):
-            name = names[ring[index]]
+            name, role = lines[ring[index]]
             edge = x + side * (radius + 9.0) if few else side * (reach + biggest + 26.0)
             width = max(
-                estimate_width(fit_width(name.short, NAME_SIZE, LABEL_WIDTH, bold=True), NAME_SIZE, bold=True),
-                estimate_width(fit_width(name.role, ROLE_SIZE, LABEL_WIDTH), ROLE_SIZE) if roles else 0.0,
+                *(estimate_width(line, NAME_SIZE, bold=True) for line in name),
+                *(estimate_width(line, ROLE_SIZE) for line in role),
+                0.0,
             )
             left, right = (edge, edge + width) if side > 0 else (edge - width, edge)
             label = Box(left, middle - height / 2, right, middle + height / 2)
-            nodes[index] = Node(index, ring[index], x, y, radius, entities[ring[index]], label, side)
+            nodes[index] = Node(index, ring[index], x, y, radius, entities[ring[index]], label, side, name, role)
     return [nodes[index] for index in range(count)]
+
+
+def _wrap_label(name: Name, *, few: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the lines of a label: the name, and where there are few speakers the role."""
+    if not few:
+        return (fit_width(name.short, NAME_SIZE, _ONE_LINE, bold=True),), ()
+    role = wrap_width(name.role, ROLE_SIZE, _WRAPPED) if name.role else ()
+    return wrap_width(name.short, NAME_SIZE, _WRAPPED, bold=True), role
+
+
+def label_height(name: Sequence[str], role: Sequence[str]) -> float:
+    """Return how high a label of these lines is, in SVG units."""
+    return NAME_LINE * len(name) + ROLE_LINE * len(role)

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-__all__ = ["Cut", "cut_text", "estimate_width", "fit_width", "one_line", "visible", "xml_text"]
+__all__ = ["Cut", "cut_text", "estimate_width", "fit_width", "one_line", "visible", "wrap_width", "xml_text"]
 
 # Controls except tab and newline; what XML cannot hold; embeddings, overrides and isolates, which can make code read as
 # other code; separators that some programs take for a newline.
@@ -127,3 +127,46 @@ def fit_width(text: str, size: float, limit: float, *, bold: bool = False) -> st
         else:
             high = middle - 1
     return line[:low].rstrip() + "…"
+
+
+_BREAKS = frozenset(" -_/.:")
+
+
+def wrap_width(text: str, size: float, limit: float, *, bold: bool = False) -> tuple[str, ...]:
+    """Return a line as it is where it is at most ``limit`` wide, else as two, each cut where it is still too wide.
+
+    It breaks after a space or a mark inside a name where both halves then fit, else anywhere but inside a character;
+    of the possible places the one that leaves the wider half narrowest.
+    """
+    line = one_line(text, 400)
+    if estimate_width(line, size, bold=bold) <= limit:
+        return (line,)
+
+    def halve(place: int) -> tuple[str, str]:
+        return line[:place].rstrip(), line[place:].lstrip()
+
+    def widest(place: int) -> float:
+        return max(estimate_width(half, size, bold=bold) for half in halve(place))
+
+    places = [place for place in range(1, len(line)) if all(halve(place)) and _is_between(line, place)]
+    marks = [place for place in places if line[place - 1] in _BREAKS]
+    best = min(marks, key=widest, default=0)
+    if best and widest(best) <= limit:
+        first, second = halve(best)
+        return first, second
+    # Nothing fits whole: the first line takes what it can, at a space or a mark of its second half if there is one.
+    full = [place for place in places if estimate_width(halve(place)[0], size, bold=bold) <= limit]
+    if not full:
+        return (fit_width(line, size, limit, bold=bold),)
+    late = [place for place in full if line[place - 1] in _BREAKS and 2 * place > full[-1]]
+    first, second = halve((late or full)[-1])
+    return first, fit_width(second, size, limit, bold=bold)
+
+
+def _is_between(line: str, place: int) -> bool:
+    """Whether a line can be broken before ``place`` without taking a character apart."""
+    return not (
+        unicodedata.combining(line[place])
+        or unicodedata.category(line[place]) in {"Cf", "Mn", "Mc", "Me", "Sk"}
+        or line[place - 1] == "\u200d"
+    )

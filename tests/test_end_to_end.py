@@ -133,9 +133,9 @@ def test_one_interrupt_drains_and_two_stop(tmp_path: Path, sociolect: Sociolect,
     [
         ('return ""', 3, "empty", "empty"),
         ("return \"I'm sorry, but I can't help with that.\"", 3, "refused", "refused"),
-        ('return "Write a calculator or bicycle shop " + "\\ud83d now, please."', 0, "ok", "ok"),
-        ('return "Write a calculator or a bicycle shop. " + "very " * 2_000_000', 0, "ok", "too_long"),
-        ('return "Write a <script>alert(1)</script> calculator or bicycle shop \\x00 \\u202e now."', 0, "ok", "ok"),
+        ('return "Write a calculator or bicycle shop " + "\\ud83d now, please."', 3, "ok", "ok"),
+        ('return "Write a calculator or a bicycle shop. " + "very " * 2_000_000', 3, "ok", "too_long"),
+        ('return "Write a <script>alert(1)</script> calculator or bicycle shop \\x00 \\u202e now."', 3, "ok", "ok"),
     ],
     ids=["nothing", "refusal", "half a surrogate pair", "10 MB", "markup"],
 )
@@ -161,7 +161,7 @@ def test_models_that_answer_anything(
 def test_a_full_disk_ends_with_one_paragraph_and_the_run_goes_on_later(tmp_path: Path, sociolect: Sociolect) -> None:
     import resource
 
-    campaign = study(tmp_path, PLAIN + ' + "# " + "x" * 40_000')
+    campaign = study(tmp_path, PLAIN + ' + "\\n# " + "x" * 40_000')
     environment = {"ASKED": str(tmp_path / "asked")}
 
     def limit() -> None:

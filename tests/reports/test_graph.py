@@ -6,9 +6,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import networkx as nx
+import polars as pl
 import pytest
 from report_frames import build_tables, empty_tables
 
+from analysis.language import speaker_graph
 from reports.cells import Row, name_speakers, rows
 from reports.graph import beyond_chance, draw_overlap
 from reports.graphml import write_graphml
@@ -119,8 +121,50 @@ def test_graphml_is_read_back_with_its_numbers(tmp_path: Path) -> None:
     people = ["a\x00<b>&\"'", "b\u202e", "🙂", "שלום"]
     tables = build_tables(people)
     path = tmp_path / "overlap.graphml"
-    write_graphml(rows(tables, "speakers"), rows(tables, "overlap"), name_speakers(people, {}), path)
+    write_graphml(tables["speakers"], tables["overlap"], name_speakers(people, {}), path)
     graph = nx.read_graphml(path)
     assert set(graph) == {"a⟨U+0000⟩<b>&\"'", "b\u202e", "🙂", "שלום"}
     weights = {frozenset(edge): data["weight"] for *edge, data in graph.edges(data=True)}
     assert weights[frozenset(("🙂", "שלום"))] == 6
+
+
+def test_graphml_is_the_graph_of_the_analysis(tmp_path: Path) -> None:
+    tables = build_tables()
+    rare = pl.when(pl.col("a") == "john").then(math.nan).otherwise(pl.col("z")).alias("z")
+    none = pl.when(pl.col("b") == "ethan").then(0).otherwise(pl.col("shared_entities")).alias("shared_entities")
+    overlap = tables["overlap"].with_columns(rare, none)
+    names = name_speakers(["john", "brad"], {"john": ("Doe, John", "an engineer")})
+    write_graphml(tables["speakers"], overlap, names, tmp_path / "overlap.graphml")
+    read = nx.read_graphml(tmp_path / "overlap.graphml")
+    built = speaker_graph(tables["speakers"], overlap)
+    labels = {node: data.pop("label") for node, data in read.nodes(data=True)}
+    assert labels == {"john": "Doe, John, an engineer", "brad": "brad", "harold": "harold", "ethan": "ethan"}
+    assert {node: read.nodes[node] for node in read} == {node: built.nodes[node] for node in built}
+    edges = {frozenset((a, b)): data for a, b, data in read.edges(data=True)}
+    for data in edges.values():
+        data.pop("id", None)
+    assert edges == {frozenset((a, b)): data for a, b, data in built.edges(data=True)}
+    assert set(edges) == {frozenset(("john", "brad")), frozenset(("john", "harold")), frozenset(("brad", "harold"))}
+    assert "rarefied" in edges[frozenset(("brad", "harold"))]
+    assert "z" not in edges[frozenset(("john", "brad"))]
+
+
+def test_graphml_of_nothing_and_of_ids_that_differ_only_in_what_xml_cannot_hold(tmp_path: Path) -> None:
+    write_graphml(None, None, {}, tmp_path / "none.graphml")
+    assert not nx.read_graphml(tmp_path / "none.graphml")
+    people = ["a\x00", "a⟨U+0000⟩", "b"]
+    tables = build_tables(people)
+    write_graphml(tables["speakers"], tables["overlap"], {}, tmp_path / "alike.graphml")
+    graph = nx.read_graphml(tmp_path / "alike.graphml")
+    assert set(graph) == {"a⟨U+0000⟩", "a⟨U+0000⟩ (2)", "b"}
+    assert graph.number_of_edges() == 3
+
+
+def test_a_long_id_takes_two_lines_and_no_part_of_it_is_lost() -> None:
+    people = ["brad-principal-software-engineer", "harold-english-teacher", "x" * 32, "ann"]
+    nodes = place_nodes(people, dict.fromkeys(people, 5), name_speakers(people, {"ann": ("Ann", "a role " * 12)}))
+    assert ["".join(node.name) for node in nodes] == [*people[:3], "Ann"]
+    assert nodes[0].name == ("brad-principal-", "software-engineer")
+    assert [len(node.name) for node in nodes] == [2, 2, 2, 1]
+    assert len(nodes[3].role) == 2
+    assert all(node.label.right - node.label.left < 190 for node in nodes)

@@ -56,7 +56,7 @@ def test_the_page_holds_every_section_and_every_text(tmp_path: Path) -> None:
     page = _write(
         tables,
         tmp_path,
-        personas={"john": "John, junior engineer"},
+        personas={"john": ("John", "junior engineer")},
         tasks={"calculator": "A calculator"},
         warnings=["Mind the gap."],
     )
@@ -67,6 +67,7 @@ def test_the_page_holds_every_section_and_every_text(tmp_path: Path) -> None:
     assert page.count("<blockquote>") == tables["variants"].height
     assert page.count("<pre ") == tables["codes"].height
     assert page.count('class="badge sent"') == 12 + 1  # and once where it is explained
+    assert page.count('<div class="warnings"') == 1
     for name in ("overlap.svg", "overlap.png", "overlap.graphml", "entity-map.svg", "topics.png", "tsed.svg"):
         assert (tmp_path / "figures" / name).stat().st_size > 500
     assert "| John and brad | more | 4 |" in (tmp_path / "report.md").read_text(encoding="utf-8")
@@ -106,7 +107,7 @@ def test_hostile_text_in_every_field_stays_text(tmp_path: Path) -> None:
         title=HOSTILE[0],
         models=[model],
         warnings=list(HOSTILE),
-        personas={name: f"{name}, {name}" for name in HOSTILE},
+        personas={name: (name, name) for name in HOSTILE},
         tasks={name: name for name in HOSTILE},
     )
     found = _Tags(page)
@@ -151,8 +152,22 @@ def test_few_of_anything(tmp_path: Path, speakers: int, tasks: int, code_status:
     assert ("No two personas’ programs could be compared" in page) == (speakers == 1 or code_status != "ok")
     assert f"{speakers * tasks if code_status == 'ok' else 0} of {speakers * tasks}</strong>" in page
     if code_status != "ok":
-        assert f'reply ok</span> <span class="badge bad">code {code_status}' in page
+        assert f'reply ok</span> <span class="badge bad">code {code_status.replace("_", " ")}' in page
         assert "No code was extracted. The reply in full:" in page
+
+
+@pytest.mark.parametrize("warnings", [[], ["", " "]])
+def test_without_warnings_there_is_no_box_of_them(tmp_path: Path, warnings: list[str]) -> None:
+    page = _write(build_tables(), tmp_path, warnings=warnings)
+    assert 'class="warnings"' not in page
+    assert "Warnings" not in page
+    assert "Warnings" not in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_comma_in_a_speakers_id_divides_nothing(tmp_path: Path) -> None:
+    page = _write(build_tables(["Doe, Jane", "Doe, John"], with_code=False), tmp_path, models=[])
+    assert page.count('<h3><bdi title="Doe, Jane">Doe, Jane</bdi></h3>') == 3
+    assert 'class="role"' not in page
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ def browser() -> Iterator["Browser"]:
         started.close()
 
 
-def _write(folder: Path, speakers: list[str], *, text: str = "") -> Path:
+def _write(folder: Path, speakers: list[str], *, text: str = "", role: str = "somebody with a role") -> Path:
     model = SimpleNamespace(
         name="embedded", title="A small model", licence="Apache-2.0", trust="Too small to trust." + text
     )
@@ -58,20 +58,54 @@ def _write(folder: Path, speakers: list[str], *, text: str = "") -> Path:
         title="a study" + text,
         models=[model],
         warnings=[text] if text else [],
-        personas={speaker: f"{speaker}, somebody with a role" for speaker in speakers},
+        personas={speaker: (speaker, role) for speaker in speakers},
         tasks={},
     )
 
 
 def _open(browser: "Browser", path: Path, width: int = 1400, *, javascript: bool = True) -> tuple["Page", list[str]]:
-    """Open a page and return it with everything that went wrong: messages, faults, requests that left."""
+    """Open a page and return it with what goes wrong then and later: messages, faults, requests for anything else.
+
+    The list is filled as it happens; `_settle` before it is looked at.
+    """
     page = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=javascript).new_page()
     wrong: list[str] = []
     page.on("console", lambda message: wrong.append(message.text))
     page.on("pageerror", lambda fault: wrong.append(str(fault)))
-    page.on("request", lambda request: wrong.append(request.url) if request.url != path.as_uri() else None)
+    allowed = {path.as_uri(), "data:,"}
+    page.on("request", lambda request: wrong.append(request.url) if request.url.split("#")[0] not in allowed else None)
     page.goto(path.as_uri())
-    return page, [entry for entry in wrong if entry != "data:,"]
+    return page, wrong
+
+
+def _settle(page: "Page", *, javascript: bool = True) -> None:
+    """Let the page do what it was about to do, and let us hear of it: messages come in the order of what they tell."""
+    page.wait_for_load_state("networkidle")
+    if javascript:  # without it no frame and no timer calls back, and nothing is about to happen
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    page.evaluate("1")
+
+
+def test_what_goes_wrong_after_loading_is_seen(tmp_path: Path, browser: "Browser") -> None:
+    page, wrong = _open(browser, _write(tmp_path, ["ann", "bob"]))
+    _settle(page)
+    assert wrong == []
+    page.evaluate(
+        """setTimeout(() => {
+            console.error("late message");
+            fetch("http://127.0.0.1:9/late").catch(() => {});
+            setTimeout(() => { throw new Error("late fault"); }, 0);
+        }, 0)"""
+    )
+    _settle(page)
+    for late in ("late message", "http://127.0.0.1:9/late", "late fault"):
+        assert any(late in entry for entry in wrong), (late, wrong)
+    other = browser.new_page()
+    told: list[str] = []
+    other.on("request", lambda request: told.append(request.url))
+    other.set_content("<script>setTimeout(() => fetch('http://127.0.0.1:9/x').catch(() => {}), 0)</script>")
+    _settle(other)
+    assert told == ["http://127.0.0.1:9/x"]
 
 
 def test_hostile_text_does_not_run_and_nothing_leaves_the_page(tmp_path: Path, browser: "Browser") -> None:
@@ -81,6 +115,9 @@ def test_hostile_text_does_not_run_and_nothing_leaves_the_page(tmp_path: Path, b
         if summary.is_visible():
             summary.click()
     page.mouse.wheel(0, 20_000)
+    for line in page.locator(".edge, .node").all():
+        line.dispatch_event("click")
+    _settle(page)
     assert page.evaluate("window.ran") is None
     assert wrong == []
     assert page.locator("script").count() == 1
@@ -90,6 +127,36 @@ def test_hostile_text_does_not_run_and_nothing_leaves_the_page(tmp_path: Path, b
 def test_the_page_is_no_wider_than_the_window(tmp_path: Path, browser: "Browser", width: int) -> None:
     page, wrong = _open(browser, _write(tmp_path, ["ann", "bob", "x" * 200, "cyd"], text="y" * 3000), width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    _settle(page)
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("speakers", "role", "fits"),
+    [
+        (["ann", "bob", "cyd"], "", True),
+        (["brad-principal-software-engineer", "harold-english-teacher", "emmet-astrophysicist"], "", False),
+        (["ann", "bob", "cyd", "dan"], "somebody with a very long role in a very large firm " * 3, False),
+    ],
+)
+def test_on_a_telephone_the_graph_shrinks_until_it_is_just_readable(
+    tmp_path: Path, browser: "Browser", speakers: list[str], role: str, fits: bool
+) -> None:
+    page, wrong = _open(browser, _write(tmp_path, speakers, role=role), 400)
+    shown = page.locator("svg.overlap")
+    room, drawn, natural = shown.evaluate(
+        """(svg) => {
+            const box = svg.closest(".picture"), style = getComputedStyle(box);
+            const room = box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+            return [room, svg.getBoundingClientRect().width, svg.viewBox.baseVal.width];
+        }"""
+    )
+    least = 9 / 15  # a name of 15 units is nine pixels high
+    assert drawn == pytest.approx(max(room, least * natural) if natural > room else natural, abs=1.5)
+    assert (drawn <= room + 0.5) == fits
+    assert drawn < 1.6 * room
+    assert page.evaluate(OVERLAPS)["found"] == []
+    _settle(page)
     assert wrong == []
 
 
@@ -103,19 +170,22 @@ def test_without_javascript_every_section_is_there(tmp_path: Path, browser: "Bro
     before = page.locator("pre:visible").count()
     page.locator("details.task > summary").nth(1).click()
     assert page.locator("pre:visible").count() == 2 * before > 0
+    _settle(page, javascript=False)
     assert wrong == []
 
 
 @pytest.mark.parametrize("count", [2, 4, 5, 9, 12, 40])
 def test_no_label_of_the_graph_covers_another(tmp_path: Path, browser: "Browser", count: int) -> None:
-    page, _ = _open(browser, _write(tmp_path, [f"Persona Number {index}" for index in range(count)]))
+    page, wrong = _open(browser, _write(tmp_path, [f"Persona Number {index}" for index in range(count)]))
     result = page.evaluate(OVERLAPS)
+    _settle(page)
+    assert wrong == []
     assert result["seen"] >= count
     assert result["found"] == []
 
 
 def test_a_line_tells_what_it_stands_for_by_pointer_and_by_key(tmp_path: Path, browser: "Browser") -> None:
-    page, _ = _open(browser, _write(tmp_path, ["ann", "bob", "cyd"]))
+    page, wrong = _open(browser, _write(tmp_path, ["ann", "bob", "cyd"]))
     detail = page.locator("#detail")
     page.locator(".edge").first.dispatch_event("click")
     assert "share" in detail.inner_text()
@@ -125,6 +195,8 @@ def test_a_line_tells_what_it_stands_for_by_pointer_and_by_key(tmp_path: Path, b
     page.locator(".node").first.focus()
     assert "entities" in detail.inner_text()
     assert page.locator(".edge.near").count() == 2
+    _settle(page)
+    assert wrong == []
 
 
 def test_in_print_everything_is_open(tmp_path: Path, browser: "Browser") -> None:
@@ -136,4 +208,5 @@ def test_in_print_everything_is_open(tmp_path: Path, browser: "Browser") -> None
     assert len(page.pdf(format="A4")) > 20_000
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() > 0
+    _settle(page)
     assert wrong == []

@@ -10,7 +10,7 @@ from reports.cells import decimal, name_speakers, probability, signed
 from reports.prose import Finding, find_all, tell_loss
 
 PEOPLE = ("john", "brad", "harold", "ethan")
-NAMES = name_speakers(PEOPLE, {"john": "John, a junior engineer"})
+NAMES = name_speakers(PEOPLE, {"john": ("John", "a junior engineer")})
 
 
 def _by_tone(findings: list[Finding], tone: str) -> list[str]:
@@ -89,7 +89,7 @@ def test_tsed_weighs_tasks_equally_and_counts_what_was_scored() -> None:
 def test_no_code_at_all_is_said() -> None:
     findings = find_all(build_tables(code_status="no_code"), NAMES)
     assert any("none of 18 pairs of codes could be compared" in text for text in _by_tone(findings, "lost"))
-    assert "12 of 12 codes are not a whole program: 12 no_code." in _by_tone(findings, "lost")
+    assert "12 of 12 codes are not a whole program: 12 no code." in _by_tone(findings, "lost")
 
 
 def test_empty_tables_give_no_finding() -> None:
@@ -101,7 +101,7 @@ def test_losses() -> None:
     assert tell_loss("reply", {"ok": 3}) == ""
     assert tell_loss("variant", {"ok": 3, "empty": 1}) == "1 of 4 rewrites is not usable as a prompt: 1 empty."
     assert tell_loss("code", {"no_code": 1, "unparsable": 2}) == (
-        "3 of 3 codes are not a whole program: 2 unparsable and 1 no_code."
+        "3 of 3 codes are not a whole program: 2 unparsable and 1 no code."
     )
 
 
@@ -112,11 +112,18 @@ def test_numbers_as_written() -> None:
 
 
 def test_names_differ_where_speakers_do() -> None:
-    names = name_speakers(["a", "b", "c" * 200, "c" * 201, ""], {"a": "Ann, a nurse", "b": "Ann, a pilot"})
+    names = name_speakers(["a", "b", "c" * 200, "c" * 201, ""], {"a": ("Ann", "a nurse"), "b": ("Ann", "a pilot")})
     assert len({name.short for name in names.values()}) == 5
     assert all(len(name.short) <= 32 for name in names.values())
     assert names["a"].role == "a nurse"
     assert names[""].short == "(no name)"
+
+
+def test_a_comma_in_a_name_or_an_id_is_no_role() -> None:
+    names = name_speakers(["Doe, Jane", "b", "c"], {"b": ("Roe, Richard", "a judge, retired"), "c": (" ", "a poet")})
+    assert names["Doe, Jane"] == ("Doe, Jane", "", "Doe, Jane")
+    assert names["b"] == ("Roe, Richard", "a judge, retired", "Roe, Richard, a judge, retired")
+    assert names["c"] == ("c", "a poet", "c, a poet")
 
 
 def test_a_right_to_left_name_moves_no_number_beside_it() -> None:
