@@ -26,9 +26,9 @@ import typer
 from simulator.errors import SociolectError
 from simulator.storage import disk_reason
 
-# Threads that spin while they wait make the embedded model ten times slower on a busy machine; OpenMP reads this once,
-# when the first library that uses it is loaded.
-os.environ.setdefault("GOMP_SPINCOUNT", "0")
+# Threads that spin for long while they wait make the embedded model ten times slower on a busy machine, and threads
+# that sleep at once a quarter slower on an idle one. OpenMP reads this once, when the first library that uses it loads.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 if TYPE_CHECKING:
