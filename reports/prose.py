@@ -99,7 +99,7 @@ def _say_overlap(overlap: Sequence[Row], names: Mapping[str, Name]) -> list[Find
     even = [row for row in tested if not beyond_chance(row)]
     if even:
         who = "No pair can" if len(even) == len(known) else f"{plural(len(even), 'pair')} of {len(known):,} cannot"
-        nearest = min(even, key=lambda row: float(row["q"]))
+        nearest = min(even, key=lambda row: (float(row["q"]), float(row["p"])))
         findings.append(
             Finding(
                 f"{who} be told from chance: texts shuffled between the speakers share as much. The nearest to a "

@@ -50,10 +50,9 @@ def plan(
         return
     out = console()
     out.print(_plan_table(loaded.campaign.name, size))
-    for models in models_of(loaded).values():
-        for choice, params in models:
-            info = describe_model(choice.model, params)
-            out.print(f"{info.title}. {info.trust}", markup=False, highlight=False)
+    infos = (describe_model(choice.model, params) for models in models_of(loaded).values() for choice, params in models)
+    for line in dict.fromkeys(f"{info.title}. {info.trust}" for info in infos):
+        out.print(line, markup=False, highlight=False)
     for line in (*size.warnings, "Reckoned with:", *(f"- {line}" for line in size.assumptions)):
         out.print(line, markup=False, highlight=False)
 

@@ -23,7 +23,7 @@ SHORTEST_REPLY = 20
 UNLIMITED_REPLY = 4096
 """Tokens that a plan reckons with at most where ``max_tokens`` is not set."""
 
-EMBEDDED_SPEED = ((15.0, 30.0), (40.0, 120.0))
+EMBEDDED_SPEED = ((8.0, 30.0), (40.0, 120.0))
 """Tokens per second of the embedded model on two cores, slow and fast: written, read."""
 
 REMOTE_SECONDS = (1.0, 60.0)

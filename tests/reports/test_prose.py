@@ -45,6 +45,13 @@ def test_nothing_beyond_chance_is_said_of_all() -> None:
     assert _by_tone(findings, "chance")[0].startswith("No pair can be told from chance")
 
 
+def test_of_pairs_with_one_q_the_one_with_the_smallest_p_is_nearest() -> None:
+    tables = _overlap((0.4, 0.7), (-1.6, 0.7), (0.9, 0.7))
+    tables = {"overlap": tables["overlap"].with_columns(p=pl.Series([0.6, 0.1, 0.3]))}
+    (chance,) = _by_tone(find_all(tables, NAMES), "chance")
+    assert "nearest to a difference is John and harold" in " ".join(chance.split())
+
+
 @pytest.mark.parametrize("nothing", [None, math.nan])
 def test_an_untested_pair_is_counted_and_not_called_chance(nothing: float | None) -> None:
     findings = find_all(_overlap((3.2, 0.004), (nothing, nothing)), NAMES)
