@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from simulator.options import JsonOption, RunArgument
 from simulator.terminal import console, print_json
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ def register(app: typer.Typer) -> None:
 
 
 def analyze(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")],
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    run: RunArgument,
+    json: JsonOption = False,
 ) -> None:
     """Make a run's tables again. From its records; no model is asked.
 
@@ -34,9 +35,9 @@ def analyze(
         print_json({"tables": rows, "folder": str(run / "tables"), "warnings": warnings})
         return
     for name, count in rows.items():
-        console().print(f"{name}: {count:,} rows", markup=False, highlight=False)
+        console().print(f"{name}: {count:,} rows")
     for warning in warnings:
-        console(stderr=True).print(f"Note: {warning}", markup=False, highlight=False)
+        console(stderr=True).print(f"Note: {warning}")
 
 
 def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
@@ -58,7 +59,7 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
     err = console(stderr=True)
 
     def step(what: str) -> None:
-        err.print(f"analysing: {what}", markup=False, highlight=False)
+        err.print(f"analysing: {what}")
 
     with Journal(run) as journal:
         state = journal.state()

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from simulator.errors import RecordError
+from simulator.options import JsonOption, RunArgument
 from simulator.terminal import console, print_json
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["register", "report_run"]
-
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +41,7 @@ def report(
     if json:
         print_json({"report": str(page), "warnings": warnings_of(read_tables(run / "tables"))})
     else:
-        console().print(str(page), markup=False, highlight=False, soft_wrap=True)
+        console().print(str(page), soft_wrap=True)
 
 
 def export(
@@ -131,7 +129,7 @@ def overlap(
     err = console(stderr=True)
 
     def step(what: str) -> None:
-        err.print(f"analysing: {what}", markup=False, highlight=False)
+        err.print(f"analysing: {what}")
 
     tables, found = analyze_texts(texts, seed=seed, shuffles=shuffles, max_distance=max_distance, step=step)
     warnings += found
@@ -151,8 +149,8 @@ def overlap(
         return
     _print_overlap(tables["overlap"])
     for warning in warnings:
-        err.print(f"Note: {warning}", markup=False, highlight=False)
-    console().print(str(page), markup=False, highlight=False, soft_wrap=True)
+        err.print(f"Note: {warning}")
+    console().print(str(page), soft_wrap=True)
 
 
 def _name_of(source: Path) -> str:

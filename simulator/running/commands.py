@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simulator.options import JsonOption, RunArgument, StudyOption
 from simulator.terminal import console, print_json, printable
 
 if TYPE_CHECKING:
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 CampaignArgument = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A built-in campaign's name or a YAML file.")]
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")]
 ModelOption = Annotated[str | None, typer.Option("--model", help="Use this model in place of the campaign's.")]
-StudyOption = Annotated[Path, typer.Option("--study", help="The study folder, where your own YAML is looked up.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -52,9 +50,9 @@ def plan(
     out.print(_plan_table(loaded.campaign.name, size))
     infos = (describe_model(choice.model, params) for models in models_of(loaded).values() for choice, params in models)
     for line in dict.fromkeys(f"{info.title}. {info.trust}" for info in infos):
-        out.print(line, markup=False, highlight=False)
+        out.print(line)
     for line in (*size.warnings, "Reckoned with:", *(f"- {line}" for line in size.assumptions)):
-        out.print(line, markup=False, highlight=False)
+        out.print(line)
 
 
 def _plan_document(name: str, size: PlanSize) -> dict[str, Any]:
@@ -153,9 +151,9 @@ def status(run: RunArgument, json: JsonOption = False) -> None:
         table.add_row(stage, Text(model), word, f"{count:,}")
     out = console()
     out.print(table)
-    out.print(f"{tokens:,} tokens so far.", highlight=False)
+    out.print(f"{tokens:,} tokens so far.")
     for stage, count in to_ask.items():
-        out.print(f"{stage}: {count:,} still to ask." if count else f"{stage}: complete.", highlight=False)
+        out.print(f"{stage}: {count:,} still to ask." if count else f"{stage}: complete.")
 
 
 def doctor(
