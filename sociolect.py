@@ -24,7 +24,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simulator.errors import SociolectError
+from simulator.options import (
+    BudgetOption,
+    CampaignArgument,
+    JsonOption,
+    ModelOption,
+    PricesOption,
+    RunsOption,
+    StudyOption,
+)
 from simulator.storage import disk_reason
+from simulator.terminal import console, print_text, printable
 
 # Threads that spin for long while they wait make the embedded model ten times slower on a busy machine, and threads
 # that sleep at once a quarter slower on an idle one. OpenMP reads this once, when the first library that uses it loads.
@@ -32,12 +42,16 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 if TYPE_CHECKING:
-    from simulator.running.progress import RunProgress
+    from collections.abc import Iterator
+
+    from simulator.definitions import Study
+    from simulator.running.patience import Patience
+    from simulator.running.shards import Shard
+    from simulator.running.start import Start
 
 __all__ = ["build_app", "main", "run"]
 
 _DONE, _FAULT, _USAGE, _SOME_FAILED, _INTERRUPTED = 0, 1, 2, 3, 130
-
 
 _PURPOSE = "Simulate people who ask for the same software in their own words, and measure what that does to the code."
 
@@ -82,76 +96,122 @@ def _options(
 
 
 def _run(
-    campaign: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A built-in campaign's name or a YAML file.")],
-    model: Annotated[str | None, typer.Option("--model", help="Use this model in place of the campaign's.")] = None,
+    campaign: CampaignArgument,
+    model: ModelOption = None,
     retry: Annotated[bool, typer.Option("--retry", help="Ask again for replies that are not ok.")] = False,
-    study: Annotated[
-        Path, typer.Option("--study", help="The study folder, where your own YAML is looked up.")
-    ] = Path(),
-    runs: Annotated[Path, typer.Option("--runs", help="Where run folders are kept.")] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    no_retry: Annotated[
+        bool, typer.Option("--no-retry", help="One attempt at each call; what fails is an error.")
+    ] = False,
+    budget: BudgetOption = None,
+    prices: PricesOption = None,
+    shard: Annotated[
+        str | None, typer.Option("--shard", metavar="I/N", help="Walk the I-th of N parts, a journal each.")
+    ] = None,
+    study: StudyOption = Path(),
+    runs: RunsOption = Path("runs"),
+    json: JsonOption = False,
 ) -> None:
     """Execute a campaign, or resume it. What is recorded is not asked again. Ends with the report.
 
-    Example: sociolect run personas-quickstart --model openai:gpt-4o-mini
-    """
-    from simulator.running.progress import RunProgress
-    from simulator.terminal import console, print_json
+    A run that stops, whatever for, ends with the command that goes on with it. With --json, standard error has events
+    as JSON lines (docs/cli.md says which).
 
-    err = console(stderr=True)
-    with RunProgress(err) as progress:
-        folder, complete = _execute(campaign, model, retry=retry, study=study, runs=runs, progress=progress)
-    if not complete:
-        err.print("Stopped; every finished reply is recorded. Run the same command again to go on.", highlight=False)
-        raise typer.Exit(_INTERRUPTED)
+    Example: sociolect run personas-quickstart --budget 5
+    """
+    from simulator.running.ending import print_ending
+    from simulator.running.start import Start
+
+    start = Start(campaign, model, retry, no_retry, budget, prices, shard, study, runs, json)
+    folder = _execute(start)
+    if start.shard is not None:
+        _end_without_the_others(start, folder)
     page, warnings, failed = _finish(folder)
     if json:
-        print_json({"run": str(folder), "report": str(page), "failed": failed, "warnings": warnings})
+        print_ending(folder, report=str(page), failed=failed, warnings=warnings)
     else:
         for warning in warnings:
-            err.print(f"Note: {warning}", markup=False, highlight=False)
-        console().print(str(page), markup=False, highlight=False, soft_wrap=True)
+            console(stderr=True).print(f"Note: {printable(warning)}")
+        print_text(str(page))
     if failed:
         raise typer.Exit(_SOME_FAILED)
 
 
-def _execute(
-    campaign: str, model: str | None, *, retry: bool, study: Path, runs: Path, progress: RunProgress
-) -> tuple[Path, bool]:
+def _end_without_the_others(start: Start, folder: Path) -> None:
+    """End, as done, a shard that is complete while others are not; return where all are, and there can be a report."""
+    from simulator.running.ending import print_ending
+    from simulator.running.status import count_failed, shards_to_go
+
+    shard = str(start.shard)
+    to_go, failed = [str(one) for one in shards_to_go(folder)], count_failed(folder, shard)
+    if not to_go:
+        return
+    if start.json:
+        print_ending(folder, failed=failed, shards_to_go=to_go)
+    else:
+        print_text(
+            f"Shard {shard} is complete{f', {failed:,} of its replies not ok' if failed else ''}. Not complete, or not "
+            f"here: {', '.join(to_go)}. Bring their journals into {folder}; when all are complete, this command, or "
+            f"that of any other shard, ends with the report."
+        )
+    raise typer.Exit(_SOME_FAILED if failed else _DONE)
+
+
+def _execute(start: Start) -> Path:
+    """Walk a campaign to its end and return its folder; a run that stops ends here, with the command that goes on."""
     from simulator.definitions import load_campaign
     from simulator.running.campaign_run import run_campaign, run_folder
+    from simulator.running.ending import INTERRUPTED, Ending
+    from simulator.running.patience import Patience
+    from simulator.running.progress import RunProgress, ceilings_of
+    from simulator.running.shards import Shard
+    from simulator.running.size import size_of
+    from simulator.running.start import read_prices
+
+    shard = None if start.shard is None else Shard.parse(start.shard)
+    loaded = load_campaign(start.campaign, folder=start.study, model=start.model)
+    prices = read_prices(loaded, start.study, start.prices)
+    folder = run_folder(loaded, start.runs, model=start.model)
+    progress = RunProgress(console(stderr=True), ceilings=ceilings_of(loaded), events=start.json)
+    ending = Ending(start, folder, progress)
+    with progress:
+        for line in (*size_of(loaded, prices).warnings, *_introduce(loaded, folder, start, shard)):
+            progress.say(line)
+        try:
+            complete = run_campaign(
+                loaded,
+                folder,
+                retry=start.retry,
+                patience=Patience.never() if start.no_retry else None,
+                budget=start.budget,
+                prices=prices,
+                shard=shard,
+                begin_stage=progress.begin_stage,
+                report=progress.report,
+                interrupted=ending.interrupt,
+            )
+        except SociolectError as error:
+            ending.explain(error)
+            raise
+    if not complete:
+        ending.tell_interrupted()
+        raise typer.Exit(INTERRUPTED)
+    return folder
+
+
+def _introduce(loaded: Study, folder: Path, start: Start, shard: Shard | None) -> Iterator[str]:
+    """Yield what a person is told before the first call: where it is kept, who is asked, what may be spent."""
+    from simulator.running.amounts import dollars
     from simulator.running.models import describe_model
     from simulator.running.plan import models_of
-    from simulator.running.size import size_of
 
-    loaded = load_campaign(campaign, folder=study, model=model)
-    for line in size_of(loaded).warnings:
-        progress.say(line)
-    folder = run_folder(loaded, runs, model=model)
+    yield f"{loaded.campaign.name} in {folder}" + ("" if shard is None else f", shard {shard.number} of {shard.of}")
     shown = {choice.model: params for chosen in models_of(loaded).values() for choice, params in chosen}
-    progress.say(f"{loaded.campaign.name} in {folder}")
     for name, params in shown.items():
         info = describe_model(name, params)
-        progress.say(f"{info.title}. {info.trust}")
-    complete = run_campaign(
-        loaded,
-        folder,
-        retry=retry,
-        begin_stage=progress.begin_stage,
-        report=progress.report,
-        interrupted=lambda times: _interrupt(progress, times),
-    )
-    return folder, complete
-
-
-def _interrupt(progress: RunProgress, times: int) -> None:
-    if times == 1:
-        progress.say("Finishing what is in flight; press Ctrl-C again to stop at once.")
-        return
-    progress.say("Stopped; every finished reply is recorded. Run the same command again to go on.")
-    # Threads that wait for a model cannot be called back, and the journal needs no goodbye.
-    sys.stderr.flush()
-    os._exit(_INTERRUPTED)
+        yield f"{info.title}. {info.trust}"
+    if shard is not None and start.budget is not None:
+        share = dollars(start.budget / shard.of)
+        yield f"This shard may spend {share}, its part of {dollars(start.budget)}, earlier starts included."
 
 
 def _finish(folder: Path) -> tuple[Path, list[str], int]:
@@ -168,7 +228,16 @@ def _finish(folder: Path) -> tuple[Path, list[str], int]:
 
 
 def run(
-    campaign: str, *, model: str | None = None, study: Path | str = ".", runs: Path | str = "runs", retry: bool = False
+    campaign: str,
+    *,
+    model: str | None = None,
+    study: Path | str = ".",
+    runs: Path | str = "runs",
+    retry: bool = False,
+    budget: float | None = None,
+    prices: Path | str | None = None,
+    shard: str | None = None,
+    patience: Patience | None = None,
 ) -> Path:
     """Execute or resume a campaign, analyse it and write its report; return the run folder.
 
@@ -184,6 +253,14 @@ def run(
         Where the run folder is made.
     retry
         Ask again for replies that are not ``ok``.
+    budget
+        US dollars that the run may spend at most, earlier starts included; of n shards each may spend an n-th.
+    prices
+        A file of prices that go before the study's and the built-in ones.
+    shard
+        The part to walk, such as ``"2/4"``. There is a report only when all parts are there and complete.
+    patience
+        How failed attempts are repeated; `simulator.running.patience.Patience.never` makes one attempt at each call.
 
     Raises
     ------
@@ -194,12 +271,25 @@ def run(
     """
     from simulator.definitions import load_campaign
     from simulator.running.campaign_run import run_campaign, run_folder
+    from simulator.running.shards import Shard
+    from simulator.running.start import read_prices
+    from simulator.running.status import shards_to_go
 
     loaded = load_campaign(campaign, folder=Path(study), model=model)
     folder = run_folder(loaded, Path(runs), model=model)
-    if not run_campaign(loaded, folder, retry=retry):
+    complete = run_campaign(
+        loaded,
+        folder,
+        retry=retry,
+        patience=patience,
+        budget=budget,
+        prices=read_prices(loaded, Path(study), None if prices is None else Path(prices)),
+        shard=None if shard is None else Shard.parse(shard),
+    )
+    if not complete:
         raise KeyboardInterrupt
-    _finish(folder)
+    if shard is None or not shards_to_go(folder):
+        _finish(folder)
     return folder
 
 
@@ -209,8 +299,11 @@ def main(arguments: list[str] | None = None) -> int:
         result = build_app()(arguments, standalone_mode=False)
         return result if isinstance(result, int) else _DONE
     except SociolectError as error:
-        print(f"sociolect: {error}", file=sys.stderr)  # noqa: T201
+        print("\n".join([f"sociolect: {error}", *getattr(error, "__notes__", ())]), file=sys.stderr)  # noqa: T201
         return error.exit_status
+    except (KeyboardInterrupt, typer.Abort):
+        print("sociolect: interrupted. What is recorded is kept; give the command again.", file=sys.stderr)  # noqa: T201
+        return _INTERRUPTED
     except OSError as error:
         return _explain_system(error)
     except SystemExit as error:
@@ -237,7 +330,10 @@ def _explain(error: Exception) -> int:
     if show is not None:  # the command line's own exceptions
         show()
         return int(getattr(error, "exit_code", _USAGE))
-    traceback.print_exception(error)
+    from simulator.running.failures import scrub
+
+    # What a provider's package raised may be part of it, and may repeat the key.
+    print(scrub("".join(traceback.format_exception(error))), file=sys.stderr)  # noqa: T201
     print(  # noqa: T201
         "sociolect: this is a fault of ours, and what was recorded is kept. Please report it, with the lines above, to "
         "the issue tracker of the place that you have Sociolect from.",

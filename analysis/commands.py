@@ -52,7 +52,7 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
 
     from analysis.personas import analyze_personas
     from simulator.running.campaign_run import frozen_study
-    from simulator.running.journal import Journal
+    from simulator.running.records import Records
     from simulator.tables import run_tables, write_tables
 
     study = frozen_study(run)
@@ -61,8 +61,8 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
     def step(what: str) -> None:
         err.print(f"analysing: {what}")
 
-    with Journal(run) as journal:
-        state = journal.state()
+    with Records(run) as records:
+        state = records.state()
     recorded = run_tables(run)
     found, warnings = analyze_personas(recorded, seed=study.campaign.seed, step=step)
     noted = {"warnings": pl.DataFrame({"warning": warnings}, schema={"warning": pl.String})}
@@ -73,11 +73,11 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
 
 def analyze_if_stale(run: Path) -> bool:
     """Analyse a run unless its tables were made from what the journal holds now; return whether that was needed."""
-    from simulator.running.journal import Journal
+    from simulator.running.records import Records
     from simulator.tables import read_state
 
-    with Journal(run) as journal:
-        if read_state(run / "tables") == journal.state():
+    with Records(run) as records:
+        if read_state(run / "tables") == records.state():
             return False
     analyze_run(run)
     return True

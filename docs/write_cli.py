@@ -1,4 +1,7 @@
-"""Write docs/cli.md from what ``--help`` prints; with ``--check`` only say whether it is up to date."""
+"""Write docs/cli.md from what ``--help`` prints and from what the modules say that ``--json`` prints.
+
+With ``--check`` only say whether it is up to date.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 import typer.main
 from typer.testing import CliRunner
 
+from simulator.running import progress_events, status
 from sociolect import build_app
 
 PAGE = Path(__file__).parent / "cli.md"
@@ -44,6 +48,8 @@ def render() -> str:
         title = " ".join(["sociolect", *path])
         body = "\n".join(line.rstrip() for line in result.output.strip().splitlines())
         sections.append(f"## {title}\n\n```text\n{body}\n```\n")
+    for title, module in (("run --json", progress_events), ("status --json and verify --json", status)):
+        sections.append(f"## What {title} prints\n\n```text\n{(module.__doc__ or '').strip()}\n```\n")
     return "\n".join(sections)
 
 

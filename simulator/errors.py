@@ -11,11 +11,14 @@
     │   ├── JournalLockedError  another process is writing to this run                           2
     │   ├── JournalDamagedError what was recorded does not hash to what it was                   1
     │   └── StorageError        no space, no permission, a failing disk                          4
+    ├── BudgetError             the next call might cost more than is left of the budget         4
     └── ModelError              one call to a model failed; becomes a reply with status error    3
         ├── RetryableError      the same call can succeed later
         │   └── RateLimitError  the provider says when
-        ├── RejectedError       the same call will never succeed: context too long, invalid key
-        └── QuotaError          nothing more today, resumable                                    4
+        ├── RejectedError       the same call will never succeed: context too long
+        ├── AccessError         no call of this model will succeed: its key is not accepted      2
+        ├── QuotaError          nothing more today, resumable                                    4
+        └── OutageError         too many calls of a model in a row failed, resumable             4
 
 The text of each is one paragraph that says what, where, why and the mend. None ever holds a key.
 """
@@ -27,12 +30,15 @@ from pathlib import Path
 from typing import ClassVar
 
 __all__ = [
+    "AccessError",
+    "BudgetError",
     "DefinitionError",
     "JournalDamagedError",
     "JournalError",
     "JournalLockedError",
     "MissingError",
     "ModelError",
+    "OutageError",
     "Problem",
     "QuotaError",
     "RateLimitError",
@@ -119,29 +125,62 @@ class StorageError(JournalError):
     exit_status = 4
 
 
+class BudgetError(SociolectError):
+    """The next call might cost more than is left of the budget. Everything that was paid for is recorded."""
+
+    exit_status = 4
+
+
 class ModelError(SociolectError):
-    """A call to a model failed. Recorded as a reply with status ``error``; the campaign goes on."""
+    """A call to a model failed. Recorded as a reply with status ``error``; the campaign goes on.
+
+    ``charged`` says whether the provider may have charged for the attempt though no answer arrived: a time-out after
+    the connection stood, a cut or unreadable answer. An HTTP error status and a refused connection cost nothing.
+    """
 
     exit_status = 3
 
-
-class RetryableError(ModelError):
-    """The same call can succeed later: a time-out, a dropped connection, an overloaded server."""
-
-
-class RateLimitError(RetryableError):
-    """The provider asks to wait; ``seconds`` is how long, or None where it did not say."""
-
-    def __init__(self, message: str, *, seconds: float | None = None) -> None:
-        self.seconds = seconds
+    def __init__(self, message: str = "", *, charged: bool = False) -> None:
+        self.charged = charged
         super().__init__(message)
 
 
+class RetryableError(ModelError):
+    """The same call can succeed later: a time-out, a dropped connection, an overloaded server.
+
+    ``overloaded`` says whether the provider has too much to do, so that fewer calls at once are in order.
+    """
+
+    def __init__(self, message: str = "", *, charged: bool = False, overloaded: bool = False) -> None:
+        self.overloaded = overloaded
+        super().__init__(message, charged=charged)
+
+
+class RateLimitError(RetryableError):
+    """The provider asks to wait; ``seconds`` is how long, or None where it did not say. Always ``overloaded``."""
+
+    def __init__(self, message: str = "", *, seconds: float | None = None, charged: bool = False) -> None:
+        self.seconds = seconds
+        super().__init__(message, charged=charged, overloaded=True)
+
+
 class RejectedError(ModelError):
-    """The same call will never succeed: the context is too long, the key invalid, the parameter unknown."""
+    """The same call will never succeed: the context is too long, the parameter unknown."""
+
+
+class AccessError(ModelError):
+    """The model's key is not accepted, so that none of its calls can succeed. Not recorded as a reply."""
+
+    exit_status = 2
 
 
 class QuotaError(ModelError):
     """The day's quota or the account's credit is spent: nothing more can succeed now. Resumable."""
+
+    exit_status = 4
+
+
+class OutageError(ModelError):
+    """Too many calls of a model in a row ended in errors. Those are recorded; asking them again is for ``--retry``."""
 
     exit_status = 4

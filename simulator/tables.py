@@ -16,9 +16,10 @@ from typing import Any
 import polars as pl
 
 from simulator.code import extract
+from simulator.definitions import load_study
 from simulator.errors import RecordError
-from simulator.running.campaign_run import frozen_study
-from simulator.running.journal import Journal, Recorded
+from simulator.running.entries import Recorded
+from simulator.running.records import Records
 from simulator.running.variants import Variant
 from simulator.storage import storing, write_bytes, write_text
 
@@ -75,8 +76,8 @@ REPLIES = pl.Schema(
     }
 )
 """An answer. ``variant`` is the one it made (stage rewrite) or the first one it was asked for (stage generate);
-``params`` and ``sent`` are JSON; ``cost`` in US dollars, null where no price is known; ``seconds`` are wall-clock,
-waits included."""
+``params`` and ``sent`` are JSON; ``cost`` in US dollars, null where no price is known; ``seconds`` are wall-clock, of the
+answered attempt alone."""
 
 CODES = pl.Schema(
     {
@@ -119,7 +120,9 @@ _STATE = "made-from.json"
 
 
 def run_tables(folder: Path) -> dict[str, pl.DataFrame]:
-    """Make ``variants``, ``asks``, ``replies`` and ``codes`` from the journal of a run, as far as it has come.
+    """Make ``variants``, ``asks``, ``replies`` and ``codes`` from the records of a run, as far as it has come.
+
+    A run shared by shards gives the tables of the same run in one piece.
 
     Parameters
     ----------
@@ -134,27 +137,27 @@ def run_tables(folder: Path) -> dict[str, pl.DataFrame]:
     Raises
     ------
     RecordError
-        The folder is no run.
+        The folder is no run, or its shards have different campaigns.
     """
-    study = frozen_study(folder)
-    languages = {task.id: task.language for task in study.tasks.values()}
     variants: list[dict[str, Any]] = []
     asks: list[tuple[str, str]] = []
     replies: dict[str, dict[str, Any]] = {}
     codes: list[dict[str, Any]] = []
-    with Journal(folder) as journal:
-        for name, key in journal.plan("rewrite") or ():
-            variant, recorded = journal.variant(name), journal.reply_to(key)
+    with Records(folder) as records:
+        languages = {task.id: task.language for task in load_study(records.campaign()).tasks.values()}
+        for (_, name, key, _), journal in records.plan("rewrite"):
+            variant, recorded = journal.variant(name), records.reply_to(key)
             if variant is not None and recorded is not None:
                 variants.append(_variant_row(variant))
-                replies.setdefault(key, _reply_row(journal.call(key), recorded, name))
-        for name, key in journal.plan("generate") or ():
-            variant, recorded = journal.variant(name), journal.reply_to(key)
+                if key not in replies:
+                    replies[key] = _reply_row(records.call(key), recorded, name)
+        for (_, name, key, _), journal in records.plan("generate"):
+            variant, recorded = journal.variant(name), records.reply_to(key)
             if variant is None or recorded is None:
                 continue
             asks.append((name, key))
             if key not in replies:
-                replies[key] = _reply_row(journal.call(key), recorded, name)
+                replies[key] = _reply_row(records.call(key), recorded, name)
                 codes.append(_code_row(key, recorded, language=languages.get(variant.task, "python")))
     return {
         "variants": pl.DataFrame(variants, schema=VARIANTS),

@@ -16,6 +16,9 @@ MAY_IMPORT = {
     "analysis": {"analysis", "simulator"},
     "reports": {"reports", "analysis", "simulator"},
 }
+MOST_LINES = 450
+"""A file is meant to have at most 400; the rest is for what one more commit adds before it is split."""
+
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
 
 
@@ -53,7 +56,7 @@ def public_modules() -> list[str]:
 def test_all_is_complete_and_true(name: str) -> None:
     module = importlib.import_module(name)
     stated = module.__all__
-    assert list(stated) == sorted(stated, key=str) or len(set(stated)) == len(stated)
+    assert len(set(stated)) == len(stated)
     for public in stated:
         assert getattr(module, public) is not None, f"{name}.{public} is promised by __all__ but not there"
     defined = {
@@ -71,7 +74,7 @@ def test_rooms_are_named_and_small(room: str) -> None:
     for path in source_files(room):
         assert path.stem not in VAGUE_NAMES
         lines = path.read_text(encoding="utf-8").count("\n")
-        assert lines <= 450, f"{path.relative_to(ROOT)} has {lines} lines; one thing a file, 400 at most"
+        assert lines <= MOST_LINES, f"{path.relative_to(ROOT)} has {lines} lines; one thing a file"
 
 
 def test_importing_the_front_door_imports_nothing_heavy() -> None:

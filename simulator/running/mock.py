@@ -34,7 +34,7 @@ from typing import Final
 from simulator.errors import ModelError, RejectedError, UsageError
 from simulator.running.calls import Call, Parameter, derive_seed
 from simulator.running.models import ModelInfo
-from simulator.running.parameters import KNOWN_PARAMETERS
+from simulator.running.parameters import KNOWN_PARAMETERS, read_number
 from simulator.running.replies import Reply, Tokens, find_fault, repair_text
 from simulator.running.statuses import classify_reply
 
@@ -58,6 +58,8 @@ def describe_mock(rest: str, params: Mapping[str, Parameter]) -> ModelInfo:
         takes_seed=True,
         completion=False,
         parallel=parallel if isinstance(parallel, int) else 16,
+        requests_per_minute=read_number(params, "requests_per_minute"),
+        tokens_per_minute=read_number(params, "tokens_per_minute"),
     )
 
 
@@ -89,7 +91,7 @@ class MockModel:
     name
         What it reports itself as.
     params
-        As a campaign would give them; only ``parallel`` matters.
+        As a campaign would give them; only ``parallel`` and what is asked of it per minute matter.
     """
 
     def __init__(

@@ -56,7 +56,9 @@ class ModelInfo:
     completion
         Whether it rewrites better by continuing a text than by answering a message.
     parallel
-        Calls at once.
+        Most calls at once.
+    requests_per_minute, tokens_per_minute
+        What may be asked of it in any minute; None for no limit.
     """
 
     name: str
@@ -69,6 +71,8 @@ class ModelInfo:
     takes_seed: bool
     completion: bool
     parallel: int
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
 
 
 class Model(Protocol):
@@ -101,7 +105,7 @@ def describe_model(name: str, params: Mapping[str, Parameter] | None = None) -> 
     >>> describe_model("embedded").title
     'Qwen2.5-Coder-1.5B-Instruct, Q4_K_M (Apache-2.0), embedded'
     >>> sorted(describe_model("openai:gpt-4o-mini").accepts)[:3]
-    ['base_url', 'frequency_penalty', 'max_tokens']
+    ['base_url', 'connect_timeout', 'frequency_penalty']
     """
     params = params or {}
     family, rest = _split(name)
@@ -149,8 +153,8 @@ def check_model(name: str, params: Mapping[str, Parameter] | None = None) -> Non
 def open_model(name: str, params: Mapping[str, Parameter] | None = None) -> Model:
     """Check a model and return it ready to be asked.
 
-    ``params`` chooses its address and its limits (``base_url``, ``timeout``, ``parallel``, ``context``, ``threads``);
-    what is sent with each call is the call's own.
+    ``params`` chooses its address and its limits (`simulator.running.parameters.LOCAL_PARAMETERS`); what is sent with
+    each call is the call's own.
 
     Raises
     ------

@@ -12,9 +12,16 @@ from simulator.errors import UsageError
 from simulator.running.calls import Parameter
 from simulator.running.keys import KEYS_FOR
 
-__all__ = ["BOUNDS", "KNOWN_PARAMETERS", "LOCAL_PARAMETERS", "check_parameters", "find_fault"]
+__all__ = ["BOUNDS", "KNOWN_PARAMETERS", "LOCAL_PARAMETERS", "PER_MINUTE", "TIMEOUTS"]
+__all__ += ["check_parameters", "find_fault", "read_number"]
 
-LOCAL_PARAMETERS: Final = frozenset({"parallel", "timeout", "base_url", "context", "threads"})
+PER_MINUTE: Final = frozenset({"requests_per_minute", "tokens_per_minute"})
+"""What every model takes: how much of it is asked at most."""
+
+TIMEOUTS: Final = frozenset({"timeout", "connect_timeout", "read_timeout"})
+"""Seconds that an attempt may take in all, that it may take to connect, and that may pass without a byte."""
+
+LOCAL_PARAMETERS: Final = PER_MINUTE | TIMEOUTS | {"parallel", "base_url", "context", "threads"}
 """What chooses how or where a model is asked, and is not sent with a call."""
 
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
@@ -109,6 +116,10 @@ _CHECKS: Final[Mapping[str, Callable[[Parameter], str | None]]] = {
     "keep_alive": _text,
     "base_url": _url,
     "timeout": _number(0.001, 86_400),
+    "connect_timeout": _number(0.001, 86_400),
+    "read_timeout": _number(0.001, 86_400),
+    "requests_per_minute": _number(0.01, 1e9),
+    "tokens_per_minute": _number(1, 1e12),
     "parallel": _whole(*BOUNDS["parallel"]),
     "context": _whole(16, 100_000_000),
     "threads": _whole(1, 1_024),
@@ -125,6 +136,16 @@ def find_fault(name: str, value: Parameter) -> str | None:
     'must be a number more than 0 and at most 1'
     """
     return _CHECKS[name](value) if name in _CHECKS else None
+
+
+def read_number(params: Mapping[str, Parameter], name: str) -> float | None:
+    """Return a parameter that is a number; None where it is not given, or is something else.
+
+    >>> read_number({"timeout": 20}, "timeout")
+    20.0
+    """
+    value = params.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def check_parameters(model: str, params: Mapping[str, Parameter], accepts: frozenset[str]) -> None:

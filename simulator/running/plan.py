@@ -1,9 +1,21 @@
-"""The plan: the calls that a campaign expands to, the same ones in the same order every time."""
+"""The plan: the calls that a campaign expands to, the same ones in the same order every time.
+
+A plan is never held in memory. Every call has a position, from which it can be made again:
+
+============ =========================================================================
+``rewrite``  ``(task * personas + persona) * iterations + replicate``
+``generate`` ``((model * groups + group) * sample + rank) * repeats + repeat``
+============ =========================================================================
+
+A group is a task and a persona; a rank is the place of a drawn variant among those of its group. Where a group has
+fewer usable variants than the campaign draws, its last ranks are gaps.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from simulator.definitions import ModelChoice, Study
 from simulator.prompts import render_generate, render_rewrite
@@ -13,17 +25,17 @@ from simulator.running.parameters import LOCAL_PARAMETERS
 from simulator.running.variants import Variant, variant_id
 
 __all__ = [
-    "PlannedAsk",
+    "GeneratePlan",
     "PlannedRewrite",
-    "draw_sample",
-    "generating_models",
+    "RewritePlan",
     "generation_params",
     "model_params",
     "models_of",
-    "plan_generation",
-    "plan_rewrites",
     "rewriting_params",
 ]
+
+Group = tuple[str, str]
+"""A task's id and a persona's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,98 +49,170 @@ class PlannedRewrite:
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedAsk:
-    """A variant to send: the call that does it. Variants with the same text share a call."""
-
-    variant: str
-    call: Call
-
-
-def plan_rewrites(study: Study) -> Iterator[PlannedRewrite]:
-    """Yield the rewriting calls by task, persona and replicate, in the campaign's order."""
-    stage = study.campaign.prompts
-    params = rewriting_params(study)
-    info = describe_model(stage.model.model, params)
-    form: Form = "completion" if info.completion and stage.template is None else "chat"
-    template = study.template
-    for task in study.tasks.values():
-        text = task.request(stage.source)
-        for persona in study.personas.values():
-            messages, stop = render_rewrite(persona, text, form=form, template=template)
-            for replicate in range(stage.iterations):
-                call = Call(
-                    stage="rewrite",
-                    model=stage.model.model,
-                    messages=messages,
-                    form=form,
-                    params=_deciding(stage.model.model, params) | ({"stop": stop} if stop else {}),
-                    repeat=replicate,
-                    seed=_seed(study, info.takes_seed, "rewrite", persona.id, task.id, replicate),
-                )
-                name = variant_id(
-                    task=task.id, method="rewrite", persona=persona.id, replicate=replicate, made_by=call.key
-                )
-                yield PlannedRewrite(name, persona.id, task.id, replicate, call)
-
-
-def draw_sample(study: Study, find: Callable[[str], Variant | None]) -> Iterator[Variant]:
-    """Yield the variants to generate code from: ``sample`` usable ones of each persona and task.
-
-    They are the first ``sample`` of a seeded order of the replicates, so that the draw depends neither on the order in
-    which replies arrived nor on other personas. A persona without enough usable variants gives fewer.
+class RewritePlan:
+    """The rewriting calls of a campaign: by task, persona and replicate, in the campaign's order.
 
     Parameters
     ----------
     study
         The campaign with its definitions.
-    find
-        Returns the variant of an id, or None where it has not been made.
     """
-    groups: dict[tuple[str, str], list[PlannedRewrite]] = {}
-    for planned in plan_rewrites(study):
-        groups.setdefault((planned.task, planned.persona), []).append(planned)
-    seed = study.campaign.seed
-    for (task, persona), group in groups.items():
-        group.sort(key=lambda one: (derive_seed(seed, "sample", persona, task, one.replicate), one.replicate))
-        variants = (find(planned.variant) for planned in group)
-        usable = [variant for variant in variants if variant is not None and variant.status == "ok"]
-        drawn = usable[: study.campaign.generate.sample]
-        yield from sorted(drawn, key=lambda variant: variant.replicate)
+
+    def __init__(self, study: Study) -> None:
+        stage = study.campaign.prompts
+        params = rewriting_params(study)
+        info = describe_model(stage.model.model, params)
+        self.study = study
+        self.form: Form = "completion" if info.completion and stage.template is None else "chat"
+        self.groups: list[Group] = [(task, persona) for task in study.tasks for persona in study.personas]
+        self._params = _deciding(stage.model.model, params)
+        self._takes_seed = info.takes_seed
+        self._render = lru_cache(maxsize=256)(self._render_group)
+
+    def __len__(self) -> int:
+        return len(self.groups) * self.iterations
+
+    @property
+    def iterations(self) -> int:
+        """Replicates of each group."""
+        return self.study.campaign.prompts.iterations
+
+    def positions(self, group: int) -> range:
+        """Return the positions of a group's replicates."""
+        return range(group * self.iterations, (group + 1) * self.iterations)
+
+    def at(self, position: int) -> PlannedRewrite:
+        """Return the rewrite at a position."""
+        group, replicate = divmod(position, self.iterations)
+        return self._plan(self.groups[group], replicate)
+
+    def sharing(self, planned: PlannedRewrite) -> tuple[PlannedRewrite, ...]:
+        """Return every rewrite that is made by the same call: tasks and personas worded alike, without a seed."""
+        if self._takes_seed:
+            return (planned,)
+        messages = planned.call.messages
+        source = self.study.campaign.prompts.source
+        request = self.study.tasks[planned.task].request(source)
+        tasks = [task.id for task in self.study.tasks.values() if task.request(source) == request]
+        groups = [(task, persona) for task in tasks for persona in self.study.personas]
+        twins = [group for group in groups if self._render(*group)[0] == messages]
+        return tuple(self._plan(group, planned.replicate) for group in twins)
+
+    def draw_order(self, group: Group) -> list[int]:
+        """Return the replicates of a group in the order in which the sample is drawn from the usable ones.
+
+        The order is seeded by names, so that the draw depends neither on the order in which replies arrived nor on
+        other personas.
+        """
+        task, persona = group
+        seed = self.study.campaign.seed
+        return sorted(range(self.iterations), key=lambda one: (derive_seed(seed, "sample", persona, task, one), one))
+
+    def draw(self, group: int, find: Callable[[str], Variant | None]) -> list[Variant]:
+        """Return the variants of a group to generate code from: the first ``sample`` usable ones of its draw order.
+
+        A group without enough usable variants gives fewer.
+
+        Parameters
+        ----------
+        group
+            Its number.
+        find
+            Returns the variant of an id, or None where it has not been made.
+        """
+        drawn: list[Variant] = []
+        for replicate in self.draw_order(self.groups[group]):
+            if len(drawn) == self.study.campaign.generate.sample:
+                break
+            variant = find(self._plan(self.groups[group], replicate).variant)
+            if variant is not None and variant.status == "ok":
+                drawn.append(variant)
+        return sorted(drawn, key=lambda variant: variant.replicate)
+
+    def _plan(self, group: Group, replicate: int) -> PlannedRewrite:
+        task, persona = group
+        messages, stop = self._render(task, persona)
+        call = Call(
+            stage="rewrite",
+            model=self.study.campaign.prompts.model.model,
+            messages=messages,
+            form=self.form,
+            params=self._params | ({"stop": stop} if stop else {}),
+            repeat=replicate,
+            seed=_seed(self.study, self._takes_seed, "rewrite", persona, task, replicate),
+        )
+        name = variant_id(task=task, method="rewrite", persona=persona, replicate=replicate, made_by=call.key)
+        return PlannedRewrite(name, persona, task, replicate, call)
+
+    def _render_group(self, task: str, persona: str) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+        study = self.study
+        text = study.tasks[task].request(study.campaign.prompts.source)
+        return render_rewrite(study.personas[persona], text, form=self.form, template=study.template)
 
 
-def plan_generation(study: Study, variants: list[Variant], *, model: ModelChoice | None = None) -> Iterator[PlannedAsk]:
-    """Yield the generating calls by model, variant and repeat; only those of one model where it is given."""
-    stage = study.campaign.generate
-    for choice in generating_models(study) if model is None else [model]:
-        params = generation_params(study, choice)
-        takes_seed = describe_model(choice.model, params).takes_seed
-        for variant in variants:
-            messages: tuple[Message, ...] = render_generate(variant.text, prefix=stage.prefix, suffix=stage.suffix)
-            for repeat in range(stage.repeats):
-                # Named after the text, not the variant: two variants with the same text are one call.
-                seed = _seed(study, takes_seed, "generate", variant.text, repeat)
-                call = Call(
-                    stage="generate",
-                    model=choice.model,
-                    messages=messages,
-                    params=_deciding(choice.model, params),
-                    repeat=repeat,
-                    seed=seed,
-                )
-                yield PlannedAsk(variant.variant, call)
+class GeneratePlan:
+    """The generating calls of a campaign, given the variants that were drawn.
 
+    Parameters
+    ----------
+    study
+        The campaign with its definitions.
+    """
 
-def generating_models(study: Study) -> list[ModelChoice]:
-    """Return the models that write code, in the campaign's order."""
-    return list(study.campaign.generate.models)
+    def __init__(self, study: Study) -> None:
+        stage = study.campaign.generate
+        self._study = study
+        self._size = stage.sample * stage.repeats
+        self._groups = len(study.tasks) * len(study.personas)
+        self._models: list[tuple[ModelChoice, dict[str, Parameter], bool]] = []
+        for choice in stage.models:
+            params = generation_params(study, choice)
+            seeded = describe_model(choice.model, params).takes_seed
+            self._models.append((choice, _deciding(choice.model, params), seeded))
+
+    def __len__(self) -> int:
+        """Return how many positions there are, gaps included."""
+        return len(self._models) * self._groups * self._size
+
+    def positions(self, model: int) -> range:
+        """Return the positions of a model."""
+        each = self._groups * self._size
+        return range(model * each, (model + 1) * each)
+
+    def calls(self, group: int, variants: list[Variant]) -> Iterator[tuple[int, Variant, Call]]:
+        """Yield position, variant and call of everything that is asked of a group's drawn variants."""
+        repeats = self._study.campaign.generate.repeats
+        for model in range(len(self._models)):
+            first = (model * self._groups + group) * self._size
+            for rank, variant in enumerate(variants):
+                for repeat in range(repeats):
+                    yield first + rank * repeats + repeat, variant, self.call(model, variant, repeat)
+
+    def at(self, position: int, variant: Variant) -> Call:
+        """Return the call at a position, given the variant that stands there."""
+        model = position // (self._groups * self._size)
+        return self.call(model, variant, position % self._study.campaign.generate.repeats)
+
+    def call(self, model: int, variant: Variant, repeat: int) -> Call:
+        """Return the call that sends a variant to the campaign's model of that number."""
+        stage = self._study.campaign.generate
+        choice, params, seeded = self._models[model]
+        return Call(
+            stage="generate",
+            model=choice.model,
+            messages=render_generate(variant.text, prefix=stage.prefix, suffix=stage.suffix),
+            params=params,
+            repeat=repeat,
+            # Named after the text, not the variant: two variants with the same text are one call.
+            seed=_seed(self._study, seeded, "generate", variant.text, repeat),
+        )
 
 
 def models_of(study: Study) -> dict[Stage, list[tuple[ModelChoice, dict[str, Parameter]]]]:
     """Return each stage's models with all their parameters, those included that are not sent."""
     return {
         "rewrite": [(study.campaign.prompts.model, rewriting_params(study))],
-        "generate": [(choice, generation_params(study, choice)) for choice in generating_models(study)],
+        "generate": [(choice, generation_params(study, choice)) for choice in study.campaign.generate.models],
     }
 
 

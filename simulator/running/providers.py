@@ -15,6 +15,7 @@ from simulator.errors import MissingError, UsageError
 from simulator.running.calls import Parameter
 from simulator.running.keys import KEYS_FOR, allowed_variable, suggest_entry
 from simulator.running.models import ModelInfo
+from simulator.running.parameters import PER_MINUTE, TIMEOUTS, read_number
 
 __all__ = [
     "PROVIDERS",
@@ -29,7 +30,7 @@ __all__ = [
     "is_foreign",
 ]
 
-_LOCAL: Final = frozenset({"parallel", "timeout"})
+_LOCAL: Final = PER_MINUTE | {"parallel", "timeout"}
 SERVER_PARAMETERS: Final = frozenset({"top_k", "min_p", "repetition_penalty"})
 """What servers of open weights take beside the OpenAI protocol's own parameters; sent only with a ``base_url``."""
 
@@ -58,6 +59,9 @@ class Provider:
         Calls at once where nobody says otherwise.
     sends
         Environment variables that its package sends unasked with every call, wherever that goes.
+    sdk
+        The module of the HTTP client, of which ``Timeout`` is a class, where its package can be told more of time-outs
+        than one number.
     """
 
     title: str
@@ -69,6 +73,7 @@ class Provider:
     accepts: Mapping[str, str] = field(default_factory=dict)
     parallel: int = 8
     sends: tuple[str, ...] = ()
+    sdk: str = ""
 
     @property
     def module(self) -> str:
@@ -94,6 +99,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         | _same("top_p", "stop", "seed", "presence_penalty", "frequency_penalty", "base_url")
         | _same("reasoning_effort", "verbosity", "service_tier"),
         sends=("OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID"),
+        sdk="openai",
     ),
     "anthropic": Provider(
         "Anthropic",
@@ -105,6 +111,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         _COMMON | _same("top_p", "top_k", "base_url", "reasoning_effort") | {"stop": "stop_sequences"},
         4,
         ("ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_AUTH_TOKEN"),
+        sdk="anthropic",
     ),
     "google_genai": Provider(
         "Google",
@@ -130,6 +137,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         | _same("num_ctx", "keep_alive", "reasoning")
         | {"max_tokens": "num_predict"},
         1,
+        sdk="httpx",
     ),
     "azure_openai": Provider(
         "Azure OpenAI",
@@ -137,6 +145,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
         "AzureChatOpenAI",
         ("AZURE_OPENAI_API_KEY",),
         accepts=_COMMON | _same("top_p"),
+        sdk="openai",
     ),
     "bedrock_converse": Provider("Amazon Bedrock", "langchain-aws", "ChatBedrockConverse", accepts=_COMMON),
     "cohere": Provider("Cohere", "langchain-cohere", "ChatCohere", ("COHERE_API_KEY",), accepts=_COMMON),
@@ -231,7 +240,7 @@ def describe_provider(name: str, model: str, params: Mapping[str, Parameter]) ->
     """
     provider = find_provider(name)
     foreign = params.get("base_url") is not None
-    accepts = frozenset(provider.accepts) | _LOCAL
+    accepts = frozenset(provider.accepts) | _LOCAL | (TIMEOUTS if provider.sdk else frozenset())
     if name == "openai" and foreign:
         accepts |= SERVER_PARAMETERS
     for rule in _RULES:
@@ -255,6 +264,8 @@ def describe_provider(name: str, model: str, params: Mapping[str, Parameter]) ->
         takes_seed="seed" in accepts,
         completion=False,
         parallel=parallel if isinstance(parallel, int) else provider.parallel,
+        requests_per_minute=read_number(params, "requests_per_minute"),
+        tokens_per_minute=read_number(params, "tokens_per_minute"),
     )
 
 

@@ -7,8 +7,12 @@ from typing import Final
 
 from simulator.running.replies import ReplyStatus
 
-__all__ = ["classify_reply", "is_refusal"]
+__all__ = ["classify_reply", "is_broken_off", "is_refusal"]
 
+# The words of OpenAI, Anthropic, Google (generateContent), Ollama, and of the servers that speak OpenAI's protocol.
+# What ends an answer well is none of these: stop, end_turn, stop_sequence, eos, complete. Nor is tool_calls, tool_use,
+# function_call, UNEXPECTED_TOOL_CALL, MALFORMED_FUNCTION_CALL: no tool is offered, so that what text there is is the
+# answer.
 _FILTERED: Final = frozenset(
     {
         "content_filter",
@@ -16,18 +20,50 @@ _FILTERED: Final = frozenset(
         "guardrail_intervened",
         "safety",
         "recitation",
+        "language",
         "blocklist",
         "prohibited_content",
         "spii",
         "image_safety",
+        "image_prohibited_content",
+        "image_recitation",
         "model_armor",
+        "jailbreak",
+        "escalation",
+        "pup_limited_disabled",
         "blocked",
+        "error_toxic",
     }
 )
 _REFUSED: Final = frozenset({"refusal", "refused"})
 _TRUNCATED: Final = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", "incomplete"}
+    {
+        "length",
+        "max_tokens",
+        "max_output_tokens",
+        "model_length",
+        "model_context_window_exceeded",
+        "error_limit",
+        "incomplete",
+        "continuation",
+    }
 )
+_CUT: Final = frozenset({"pause_turn", "compaction", "other", "too_many_tool_calls"})
+"""The answer had not ended, though not for its length: a text is truncated, no text is none."""
+
+_BROKEN_OFF: Final = frozenset(
+    {
+        "error",
+        "failed",
+        "cancelled",
+        "abort",
+        "malformed_response",
+        "insufficient_system_resource",
+        "load",
+        "unload",
+    }
+)
+"""What ended is the machine, not the answer: asked again, the same call can be answered."""
 
 _REFUSAL_LONGEST: Final = 600
 """Characters. Longer texts that begin like a refusal go on to something else."""
@@ -67,6 +103,15 @@ def is_refusal(text: str) -> bool:
     return _REFUSAL.match(stripped) is not None
 
 
+def is_broken_off(finish: str) -> bool:
+    """Whether a provider's word for why a text ended says that the provider failed.
+
+    >>> is_broken_off("error"), is_broken_off("stop")
+    (True, False)
+    """
+    return finish.strip().lower() in _BROKEN_OFF
+
+
 def classify_reply(text: str, *, finish: str = "", refusal: str = "", blocked: bool = False) -> ReplyStatus:
     """Return the status of what came back.
 
@@ -104,4 +149,6 @@ def classify_reply(text: str, *, finish: str = "", refusal: str = "", blocked: b
         return "truncated"
     if not text.strip():
         return "empty"
+    if word in _CUT:
+        return "truncated"
     return "refused" if is_refusal(text) else "ok"

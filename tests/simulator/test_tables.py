@@ -1,4 +1,5 @@
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -7,8 +8,9 @@ import pytest
 import simulator.running.plan
 from simulator.definitions import load_campaign
 from simulator.errors import StorageError
-from simulator.running.calls import Call, Message
+from simulator.running.calls import Call, Message, Parameter
 from simulator.running.campaign_run import run_campaign
+from simulator.running.models import ModelInfo, describe_model
 from simulator.tables import SCHEMAS, read_tables, run_tables, write_table, write_tables
 
 CAMPAIGN = """
@@ -69,11 +71,10 @@ def test_an_amended_campaign_asks_for_what_is_new_and_its_tables_are_its_own(tmp
 
 def test_two_rewrites_that_are_one_call_are_two_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Two tasks with the same words, sent to a model that takes no seed.
-    plan = simulator.running.plan.plan_rewrites
+    def describe_seedless(name: str, params: dict[str, Parameter]) -> ModelInfo:
+        return replace(describe_model(name, params), takes_seed=False)
 
-    def seedless(*names: object) -> None: ...
-
-    monkeypatch.setattr(simulator.running.plan, "_seed", seedless)
+    monkeypatch.setattr(simulator.running.plan, "describe_model", describe_seedless)
     (tmp_path / "tasks").mkdir()
     for name in ("one", "two"):
         (tmp_path / "tasks" / f"{name}.yaml").write_text(
@@ -82,7 +83,8 @@ def test_two_rewrites_that_are_one_call_are_two_variants(tmp_path: Path, monkeyp
         )
     tables = run(tmp_path, CAMPAIGN.replace("[calculator, bicycle-shop]", "[one, two]"))
     study = load_campaign(str(tmp_path / "small.yaml"))
-    assert len({planned.call.key for planned in plan(study)}) == 6
+    plan = simulator.running.plan.RewritePlan(study)
+    assert len({plan.at(position).call.key for position in range(len(plan))}) == 6
     assert tables["variants"].height == 12
     assert tables["replies"].filter(pl.col("stage") == "rewrite").height == 6
     # The same campaign with another task: its variants are made from the replies that are there.
@@ -135,7 +137,7 @@ def test_what_is_asked_does_not_hang_on_how_patiently(tmp_path: Path) -> None:
         text = CAMPAIGN.replace("models: [mock]", f"models: [{{model: mock, parallel: {parallel}}}]")
         (tmp_path / "small.yaml").write_text(text, encoding="utf-8")
         study = load_campaign(str(tmp_path / "small.yaml"))
-        variant = next(simulator.running.plan.plan_rewrites(study)).call
+        variant = simulator.running.plan.RewritePlan(study).at(0).call
         params = simulator.running.plan.generation_params(study, study.campaign.generate.models[0])
         sent = simulator.running.plan._deciding("mock", params)
         return [Call("generate", "mock", variant.messages, params=sent).key, str(params["parallel"])]

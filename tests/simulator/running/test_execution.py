@@ -1,209 +1,311 @@
+"""Asking, with all that providers do to those who ask; on a clock of its own, so that no test waits."""
+
+from __future__ import annotations
+
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterable
+import doctest
+import itertools
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import virtual_clock
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scripted_model import Answers, call, fine, kinds, run, run_lines
 
-from simulator.errors import QuotaError, RateLimitError, RejectedError, RetryableError, StorageError
-from simulator.running.calls import Call, Message
-from simulator.running.execution import Event, Patience, execute
+from simulator.errors import (
+    ModelError,
+    RateLimitError,
+    RejectedError,
+    RetryableError,
+)
+from simulator.running.calls import Call
+from simulator.running.execution import Ask
 from simulator.running.journal import Journal
-from simulator.running.models import ModelInfo, describe_model
+from simulator.running.patience import Patience
 from simulator.running.replies import Reply
-
-
-def call(number: int, model: str = "mock") -> Call:
-    return Call("generate", model, (Message("user", f"question {number}"),), repeat=number)
-
-
-class Answers:
-    """A model whose answers are a function, and which counts what it was asked."""
-
-    def __init__(self, answer: Callable[[Call], Reply], parallel: int = 4) -> None:
-        self._answer = answer
-        self.asked: Counter[str] = Counter()
-        self.at_once = self.most_at_once = 0
-        info = describe_model("mock", {})
-        fields = {name: getattr(info, name) for name in info.__slots__}
-        self.info = ModelInfo(**{**fields, "parallel": parallel})
-
-    async def ask(self, call: Call) -> Reply:
-        self.asked[call.key] += 1
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        await asyncio.sleep(0)
-        self.at_once -= 1
-        return self._answer(call)
-
-    async def close(self) -> None: ...
-
-
-def run(journal: Journal, model: Answers, calls: Iterable[Call], **options: object) -> list[Event]:
-    events: list[Event] = []
-
-    async def go() -> None:
-        stop = options.pop("stop", None) or asyncio.Event()
-        report = options.pop("report", events.append)
-        await execute({"m": iter(calls)}, {"m": model}, journal, stop=stop, report=report, **options)  # type: ignore[arg-type]
-
-    asyncio.run(go())
-    return events
-
+from simulator.running.variants import Variant
 
 AT_ONCE = Patience(attempts=3, first_wait=0.0, longest_wait=0.0)
+MINUTES = Patience(first_wait=60.0, longest_wait=60.0)
 
 
-def test_every_call_is_asked_once_and_recorded(tmp_path: Path) -> None:
-    model = Answers(lambda call: Reply("ok", call.messages[0].text))
-    calls = [call(number) for number in range(100)]
+def test_the_clock_runs_its_example() -> None:
+    assert doctest.testmod(virtual_clock).failed == 0
+
+
+@pytest.fixture(name="journal")
+def _journal(tmp_path: Path) -> Iterator[Journal]:
     with Journal(tmp_path, write=True) as journal:
-        events = run(journal, model, [*calls, *calls])
-        assert model.asked == {one.key: 1 for one in calls}
-        assert Counter(event.kind for event in events) == {"recorded": 100}
-        recorded = [journal.reply_to(one.key) for one in calls]
-        assert [one.reply.text for one in recorded if one] == [f"question {number}" for number in range(100)]
+        yield journal
+
+
+# -- what is asked ----------------------------------------------------------------------------------------------------
+
+
+def test_every_call_is_asked_once_and_recorded(journal: Journal) -> None:
+    model = Answers(lambda call, _: Reply("ok", call.messages[0].text))
+    calls = [call(number) for number in range(100)]
+    events = run(journal, model, [*calls, *calls])
+    assert model.asked == {one.key: 1 for one in calls}
+    assert kinds(events) == {"recorded": 100}
+    recorded = [journal.reply_to(one.key) for one in calls]
+    assert [one.reply.text for one in recorded if one] == [f"question {number}" for number in range(100)]
     assert model.most_at_once == 4
 
 
-def test_a_resumed_run_asks_only_for_what_is_missing(tmp_path: Path) -> None:
-    model = Answers(lambda call: Reply("ok", "x"))
-    with Journal(tmp_path, write=True) as journal:
-        run(journal, model, [call(number) for number in range(10)])
-        events = run(journal, model, [call(number) for number in range(15)])
-    assert Counter(event.kind for event in events) == {"known": 10, "recorded": 5}
+def test_a_resumed_run_asks_only_for_what_is_missing(journal: Journal) -> None:
+    model = Answers(fine)
+    run(journal, model, [call(number) for number in range(10)])
+    events = run(journal, model, [call(number) for number in range(15)])
+    assert kinds(events) == {"known": 10, "recorded": 5}
     assert set(model.asked.values()) == {1}
     assert len(model.asked) == 15
 
 
-def test_nothing_to_do_is_fine(tmp_path: Path) -> None:
-    with Journal(tmp_path, write=True) as journal:
-        assert run(journal, Answers(lambda call: Reply("ok")), []) == []
+def test_nothing_to_do_is_fine(journal: Journal) -> None:
+    assert run(journal, Answers(fine), []) == []
+    assert run_lines(journal, {}) == []
 
 
-def test_what_can_pass_is_tried_again_and_what_cannot_is_not(tmp_path: Path) -> None:
-    tries: Counter[str] = Counter()
+def test_calls_are_taken_no_sooner_than_they_can_be_asked(journal: Journal) -> None:
+    model, taken = Answers(fine, parallel=3), 0
 
-    def answer(call: Call) -> Reply:
-        tries[call.key] += 1
+    def calls() -> Iterator[Call]:
+        nonlocal taken
+        for number in range(50):
+            assert number - sum(model.asked.values()) <= 3
+            taken += 1
+            yield call(number)
+
+    run(journal, model, calls())
+    assert taken == 50
+
+
+def test_what_did_not_succeed_is_asked_again_once_a_start(journal: Journal) -> None:
+    calls = [call(number) for number in range(3)]
+    run(journal, Answers(lambda call, _: Reply("ok", "x") if call.repeat else Reply("refused", "no")), calls)
+    second = Answers(lambda _call, _: Reply("refused", "still not"), parallel=1)
+    run(journal, second, calls)
+    assert not second.asked
+    run(journal, second, [*calls, *calls], again=frozenset({"refused"}))
+    assert second.asked == {calls[0].key: 1}
+    run(journal, Answers(fine), calls, again=frozenset({"refused"}))
+    assert journal.status_of(calls[0].key) == "ok"
+
+
+def test_variants_are_made_of_the_reply_that_is_recorded_with_them(journal: Journal) -> None:
+    made = Variant("v", "task", "rewrite", "persona", 0, None, "text", "", "ok")
+    seen: list[Reply] = []
+
+    def make(reply: Reply) -> tuple[Variant, ...]:
+        seen.append(reply)
+        return (made,)
+
+    run(journal, Answers(lambda _call, _: Reply("ok", "a\ud83d")), [Ask(call(0), make)])
+    assert [(reply.text, reply.error) for reply in seen] == [("a\ufffd", "1 lone surrogates were replaced")]
+    assert journal.variant("v") == made
+
+
+# -- attempts ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_can_pass_is_tried_again_and_what_cannot_is_not(journal: Journal) -> None:
+    def answer(call: Call, attempt: int) -> Reply:
         if call.repeat == 0:
-            raise RejectedError("the context is too long")
-        if call.repeat == 1 and tries[call.key] < 3:
-            raise RateLimitError("slow down", seconds=0.0)
+            raise RejectedError("the context is too long.")
+        if call.repeat == 1 and attempt < 6:
+            raise RateLimitError("slow down.", seconds=0.0)
         if call.repeat == 2:
-            raise RetryableError("the server is overloaded")
+            raise RetryableError("the connection broke.")
         return Reply("ok", "x")
 
     calls = [call(number) for number in range(4)]
-    with Journal(tmp_path, write=True) as journal:
-        events = run(journal, Answers(answer), calls, patience=AT_ONCE)
-        recorded = [journal.reply_to(one.key) for one in calls]
+    events = run(journal, Answers(answer), calls, patience=AT_ONCE)
+    recorded = [journal.reply_to(one.key) for one in calls]
     statuses = [(one.reply.status, one.attempts) for one in recorded if one]
-    assert statuses == [("error", 1), ("ok", 3), ("error", 3), ("ok", 1)]
-    assert recorded[2] is not None
-    assert "given up after 3 attempts" in (recorded[2].reply.error or "")
-    assert [event.reason for event in events if event.kind == "waiting" and event.call.repeat == 1] == ["slow down"] * 2
+    assert statuses == [("error", 1), ("ok", 6), ("error", 3), ("ok", 1)]
+    assert [one.reply.error for one in recorded if one][:3:2] == [
+        "the context is too long.",
+        "the connection broke. (given up after 3 attempts)",
+    ]
+    waits = [event for event in events if event.kind == "waiting" and event.call == calls[1]]
+    assert [(event.reason, event.attempts) for event in waits] == [("slow down.", number) for number in range(1, 6)]
+    failed = [(one.attempt, one.seconds, one.reason) for one in journal.attempts(calls[2].key)]
+    assert failed == [(1, 1.0, "the connection broke."), (2, 1.0, "the connection broke.")]
+    assert len(journal.attempts(calls[1].key)) == 5
+    assert journal.attempts(calls[0].key) == []
 
 
-def test_only_what_did_not_succeed_is_asked_again(tmp_path: Path) -> None:
-    first = Answers(lambda call: Reply("ok", "x") if call.repeat else Reply("refused", "no"))
-    second = Answers(lambda call: Reply("ok", "y"))
-    calls = [call(number) for number in range(3)]
-    with Journal(tmp_path, write=True) as journal:
-        run(journal, first, calls)
-        run(journal, second, calls)
-        assert not second.asked
-        run(journal, second, calls, again=frozenset({"refused"}))
-        assert second.asked == {calls[0].key: 1}
-        assert journal.status_of(calls[0].key) == "ok"
+def test_no_retry_makes_one_attempt_and_whatever_failed_is_an_error(journal: Journal) -> None:
+    failures = [RetryableError("a"), RateLimitError("b"), RateLimitError("c", seconds=9.0), RejectedError("d")]
+
+    def answer(call: Call, _: int) -> Reply:
+        raise failures[call.repeat]
+
+    model = Answers(answer)
+    events = run(journal, model, [call(number) for number in range(4)], patience=Patience.never())
+    assert set(model.asked.values()) == {1}
+    assert [event.status for event in events if event.kind == "recorded"] == ["error"] * 4
+    assert all(journal.attempts(call(number).key) == [] for number in range(4))
 
 
-def test_the_days_quota_ends_the_run_and_keeps_what_was_answered(tmp_path: Path) -> None:
-    def answer(call: Call) -> Reply:
-        if call.repeat >= 5:
-            raise QuotaError("nothing more today")
-        return Reply("ok", "x")
+def test_what_took_a_second_is_recorded_so_however_long_it_was_waited_for(journal: Journal) -> None:
+    def answer(call: Call, attempt: int) -> Reply:
+        if attempt == 1:
+            raise RetryableError("reset")
+        return Reply("ok")
 
-    with Journal(tmp_path, write=True) as journal:
-        with pytest.raises(QuotaError):
-            run(journal, Answers(answer, parallel=1), [call(number) for number in range(20)])
-        assert [journal.status_of(call(number).key) for number in range(7)] == ["ok"] * 5 + [None] * 2
-
-
-def test_stopping_finishes_what_is_in_flight_and_begins_nothing(tmp_path: Path) -> None:
-    stop = asyncio.Event()
-
-    def answer(call: Call) -> Reply:
-        if call.repeat == 3:
-            stop.set()
-        return Reply("ok", "x")
-
-    model = Answers(answer, parallel=1)
-    with Journal(tmp_path, write=True) as journal:
-        run(journal, model, [call(number) for number in range(10)], stop=stop)
-        assert [journal.status_of(call(number).key) for number in range(5)] == ["ok"] * 4 + [None]
-    assert len(model.asked) == 4
+    run(journal, Answers(answer, parallel=1), [call(0)], patience=MINUTES)
+    recorded = journal.reply_to(call(0).key)
+    assert recorded is not None
+    assert (recorded.seconds, recorded.attempts) == (1.0, 2)
 
 
-def test_a_failing_disk_ends_the_run_and_no_reply_is_acknowledged(tmp_path: Path) -> None:
-    with Journal(tmp_path, write=True) as journal:
-        record = journal.record
+def test_a_call_that_waits_holds_no_place(journal: Journal) -> None:
+    def answer(call: Call, attempt: int) -> Reply:
+        if call.repeat == 0 and attempt == 1:
+            raise RetryableError("reset")
+        return Reply("ok")
 
-        def failing(entries: Iterable[object]) -> None:
-            raise StorageError("no space is left on the disk")
-
-        run(journal, Answers(lambda call: Reply("ok", "x")), [call(0)])
-        journal.record = failing  # type: ignore[method-assign]
-        events: list[Event] = []
-        calls = [call(number) for number in range(50)]
-        with pytest.raises(StorageError):
-            run(journal, Answers(lambda call: Reply("ok", "x")), calls, report=events.append)
-        assert {event.kind for event in events} == {"known"}
-        journal.record = record  # type: ignore[method-assign]
-        run(journal, Answers(lambda call: Reply("ok", "x")), [call(number) for number in range(50)])
-        assert sum(journal.counts().values()) == 50
+    model = Answers(answer, parallel=2)
+    events = run(journal, model, [call(number) for number in range(100)], patience=MINUTES)
+    (waiting,) = (event for event in events if event.kind == "waiting")
+    assert waiting.in_flight <= 1
+    assert model.order[-1] == 0 or model.times[-1] >= 60.0
+    assert 60.0 <= model.times[[i for i, one in enumerate(model.order) if one == 0][1]] <= 92.0
 
 
-def test_waits_double_up_to_the_longest_and_obey_the_provider() -> None:
-    patience = Patience(first_wait=1.0, longest_wait=8.0)
-    waits = [patience.wait_after(attempt, RetryableError("x"), call(0)) for attempt in range(1, 7)]
-    for wait, least in zip(waits, [1, 2, 4, 8, 8, 8], strict=True):
-        assert least <= wait <= 1.5 * least
-    assert 5.0 <= patience.wait_after(1, RateLimitError("x", seconds=5.0), call(0)) <= 7.5
-    with pytest.raises(QuotaError, match="asks to wait 3,600 s"):
-        patience.wait_after(1, RateLimitError("x", seconds=3600.0), call(0))
+# -- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_fault_in_one_answer_loses_no_other_reply(tmp_path: Path) -> None:
-    def answer(call: Call) -> Reply:
-        if call.repeat == 2:
-            raise ZeroDivisionError
-        return Reply("ok", "x")
+def test_retry_after_pauses_the_model_as_a_whole_and_no_other(journal: Journal) -> None:
+    def answer(call: Call, attempt: int) -> Reply:
+        if call.repeat == 3 and attempt == 1:
+            raise RateLimitError("come back later.", seconds=30.0)
+        return Reply("ok")
 
-    with Journal(tmp_path, write=True) as journal:
-        model = Answers(answer, parallel=4)
-        with pytest.raises(ZeroDivisionError):
-            run(journal, model, [call(number) for number in range(20)])
-        assert sum(journal.counts().values()) == len(model.asked) - 1 >= 3
-
-
-def test_a_provider_that_asks_for_an_hour_ends_the_run_and_wakes_those_that_wait(tmp_path: Path) -> None:
-    def answer(call: Call) -> Reply:
-        raise RateLimitError("slow down", seconds=3600.0 if call.repeat == 3 else 250.0)
-
-    with Journal(tmp_path, write=True) as journal:
-        with pytest.raises(QuotaError, match="run the same command again"):
-            run(journal, Answers(answer, parallel=4), [call(number) for number in range(9)])
-        assert journal.counts() == {}
+    slow, free = Answers(answer), Answers(fine)
+    lines = {
+        "slow": (slow, [call(number, "slow") for number in range(20)]),
+        "free": (free, [call(number, "free") for number in range(100)]),
+    }
+    events = run_lines(journal, lines)
+    assert [time for time in slow.times if 1.0 < time < 31.0] == []
+    assert len([time for time in slow.times if time >= 31.0]) == 17
+    assert max(free.times) < 31.0
+    (paused,) = (event for event in events if event.kind == "paused")
+    assert (paused.model, paused.seconds, paused.reason) == ("slow", 30.0, "come back later.")
+    first = next(event for event in events if event.kind == "limit")
+    assert (first.limit, first.reason) == (2, "come back later.")
 
 
-def test_half_a_surrogate_pair_is_repaired_before_anything_is_made_of_it(tmp_path: Path) -> None:
-    seen: list[Reply] = []
+def test_a_pause_is_told_once_though_calls_end_meanwhile(journal: Journal) -> None:
+    async def late(call: Call) -> Reply:
+        await asyncio.sleep(call.repeat)
+        return Reply("ok")
 
-    def make_variants(call: Call, reply: Reply) -> tuple[()]:
-        seen.append(reply)
-        return ()
+    def answer(call: Call, attempt: int) -> Reply | Awaitable[Reply]:
+        if call.repeat == 0 and attempt == 1:
+            raise RateLimitError("come back later.", seconds=30.0)
+        return late(call)
 
-    with Journal(tmp_path, write=True) as journal:
-        run(journal, Answers(lambda call: Reply("ok", "a\ud83d")), [call(0)], make_variants=make_variants)
-    assert [(reply.text, reply.error) for reply in seen] == [("a\ufffd", "1 lone surrogates were replaced")]
+    events = run(journal, Answers(answer), [call(number) for number in range(12)])
+    (paused,) = (event for event in events if event.kind == "paused")
+    assert 25.0 <= paused.seconds <= 30.0
+
+
+def test_an_overloaded_provider_is_asked_less_and_then_more_again(journal: Journal) -> None:
+    def answer(call: Call, _: int) -> Reply:
+        if model.at_once > 5:
+            raise RetryableError("too much to do.", overloaded=True)
+        return Reply("ok")
+
+    model = Answers(answer, parallel=64)
+    events = run(journal, model, [call(number) for number in range(300)], patience=Patience(attempts=100))
+    assert sum(journal.counts().values()) == 300
+    limits = [event for event in events if event.kind == "limit"]
+    assert min(event.limit for event in limits) >= 1
+    assert {event.limit for event in limits[-3:]} <= {2, 3, 4, 5, 6, 7}
+    assert {event.reason for event in limits} == {"too much to do.", "answers arrive without trouble"}
+    pairs = itertools.pairwise(limits)
+    assert all(later.limit != earlier.limit for earlier, later in pairs), "only changes are told"
+
+
+def test_what_may_begin_in_a_minute_begins_in_order(journal: Journal) -> None:
+    model = Answers(fine, parallel=16, requests_per_minute=30.0)
+    events = run(journal, model, [call(number) for number in range(10)])
+    assert model.times == pytest.approx([2.0 * number for number in range(10)])
+    assert model.order == list(range(10))
+    assert {event.reason for event in events if event.kind == "paused"} == {"at most 30 requests a minute"}
+
+
+def test_tokens_in_a_minute_are_estimated_and_then_corrected(journal: Journal) -> None:
+    """Ten characters and a quarter of a hundred tokens; fifteen are used in truth."""
+    calls = [call(number, max_tokens=100) for number in range(10)]
+    model = Answers(fine, parallel=1, tokens_per_minute=60.0)
+    run(journal, model, calls)
+    steady = [later - earlier for earlier, later in itertools.pairwise(model.times)]
+    assert steady == pytest.approx([15.0] * 9, abs=1.5)
+    guessed = Answers(lambda _call, _: Reply("ok"), parallel=1, tokens_per_minute=60.0)
+    run(journal, guessed, [call(number, max_tokens=100) for number in range(20, 23)])
+    assert guessed.times == pytest.approx([0.0, 102.75, 205.5], abs=1.5)
+
+
+def test_the_limit_of_one_line_is_reported_with_every_reply(journal: Journal) -> None:
+    events = run(journal, Answers(fine, parallel=2), [call(number) for number in range(5)])
+    assert {(event.model, event.limit) for event in events} == {("mock", 2)}
+    assert all(0 <= event.in_flight <= 2 for event in events)
+
+
+# -- all of it --------------------------------------------------------------------------------------------------------
+
+FAILURES: Mapping[str, Callable[[], ModelError]] = {
+    "reset": lambda: RetryableError("reset", charged=True),
+    "overloaded": lambda: RetryableError("busy", overloaded=True),
+    "limited": lambda: RateLimitError("slow down"),
+    "asked": lambda: RateLimitError("slow down", seconds=7.0),
+    "rejected": lambda: RejectedError("no"),
+}
+
+
+def _end_of(meets: list[str]) -> tuple[str, int]:
+    """Return how a call ends that meets these failures, with 8 attempts that count, and after how many of all."""
+    counted = 0
+    for made, kind in enumerate(meets, start=1):
+        counted += kind in {"reset", "overloaded"}
+        if kind == "rejected" or counted == 8:
+            return "error", made
+    return "ok", len(meets) + 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(st.integers(0, 30), st.lists(st.sampled_from(sorted(FAILURES)), max_size=12)),
+    st.integers(1, 9),
+    st.sampled_from([None, 20.0, 600.0]),
+)
+def test_whatever_fails_every_call_has_one_reply(
+    tmp_path_factory: pytest.TempPathFactory, failures: dict[int, list[str]], parallel: int, per_minute: float | None
+) -> None:
+    def answer(call: Call, attempt: int) -> Reply:
+        meets = failures.get(call.repeat, [])
+        if attempt <= len(meets):
+            raise FAILURES[meets[attempt - 1]]()
+        return Reply("ok")
+
+    model = Answers(answer, parallel=parallel, requests_per_minute=per_minute)
+    calls = [call(number) for number in range(31)]
+    with Journal(tmp_path_factory.mktemp("run"), write=True) as journal:
+        events = run(journal, model, calls, patience=Patience(attempts=8))
+        assert sum(journal.counts().values()) == 31
+        assert model.most_at_once <= parallel
+        assert kinds(events)["recorded"] == 31
+        for one in calls:
+            ends, made = _end_of(failures.get(one.repeat, []))
+            recorded = journal.reply_to(one.key)
+            assert recorded is not None
+            assert (recorded.reply.status, recorded.attempts) == (ends, made)
+            assert model.asked[one.key] == made
+            assert [attempt.attempt for attempt in journal.attempts(one.key)] == list(range(1, made))

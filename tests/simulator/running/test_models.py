@@ -48,6 +48,19 @@ def test_a_file_of_the_users_is_described_by_its_name_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["embedded", "mock", "openai:m", "anthropic:m", "google_genai:m", "ollama:m", "groq:m", "azure_openai:m"]
+)
+def test_every_model_can_be_asked_less_and_a_time_out_is_taken_where_it_means_something(name: str) -> None:
+    info = describe_model(name, {"requests_per_minute": 60, "tokens_per_minute": 9.5})
+    assert (info.requests_per_minute, info.tokens_per_minute) == (60.0, 9.5)
+    assert {"requests_per_minute", "tokens_per_minute"} <= info.accepts
+    none = describe_model(name)
+    assert (none.requests_per_minute, none.tokens_per_minute) == (None, None)
+    assert ("timeout" in info.accepts) == (name != "embedded")
+    assert ("connect_timeout" in info.accepts) == (name not in {"embedded", "google_genai:m", "groq:m"})
+
+
+@pytest.mark.parametrize(
     ("name", "family", "takes_seed"),
     [
         ("openai:gpt-4o-mini", "openai", True),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.errors import ModelError, QuotaError, RateLimitError, RejectedError, RetryableError
+from simulator.errors import AccessError, ModelError, QuotaError, RateLimitError, RejectedError, RetryableError
 from simulator.running.failures import cut_key, explain_failure, is_filtered, read_retry_after, scrub
 
 
@@ -41,7 +41,9 @@ def _response(status: int, **headers: str) -> SimpleNamespace:
         (ProviderError("overloaded", status_code=529), RetryableError),
         (ProviderError("boom", status_code=500), RetryableError),
         (ProviderError("late", status_code=408), RetryableError),
-        (ProviderError("bad key", status_code=401), RejectedError),
+        (ProviderError("bad key", status_code=401), AccessError),
+        (ProviderError("API key not valid. Please pass a valid API key.", code=400), AccessError),
+        (ProviderError("x", code=400, body={"error": {"message": "no", "code": "API_KEY_INVALID"}}), AccessError),
         (ProviderError("not yours", status_code=403), RejectedError),
         (ProviderError("no model", status_code=404), RejectedError),
         (ProviderError("bad parameter", status_code=400), RejectedError),
@@ -66,6 +68,86 @@ def test_each_kind_of_failure(problem: BaseException, kind: type[ModelError]) ->
     found = explain_failure(problem, model="openai:m")
     assert type(found) is kind
     assert str(found)
+
+
+class ConnectError(Exception):
+    """As the HTTP clients name what happens before a connection stands."""
+
+
+class ConnectTimeout(Exception):  # noqa: N818 - named as theirs
+    """Likewise."""
+
+
+class TransportError(Exception):
+    """As they name all that happens to a connection."""
+
+
+class ReadError(TransportError):
+    """As they name what happens to one that stood."""
+
+
+class APIConnectionError(Exception):
+    """As the providers' packages wrap them."""
+
+
+class APITimeoutError(APIConnectionError):
+    """Likewise."""
+
+
+class APIResponseValidationError(Exception):
+    """An answer that is well by its status and not what was expected."""
+
+
+def _wrapped(outer: Exception, inner: Exception) -> Exception:
+    outer.__cause__ = inner
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("problem", "charged", "overloaded"),
+    [
+        # An HTTP status that is an error: nothing was generated.
+        (ProviderError("slow", status_code=429), False, True),
+        (ProviderError("busy", response=_response(503, retry_after="3")), False, True),
+        (ProviderError("busy", status_code=503), False, True),
+        (ProviderError("overloaded", status_code=529), False, True),
+        (ProviderError("late", status_code=408), False, True),
+        (ProviderError("gateway", status_code=504), False, True),
+        (ProviderError("boom", status_code=500), False, False),
+        (ProviderError("gateway", status_code=502), False, False),
+        (ProviderError("conflict", status_code=409), False, False),
+        # The connection never stood: nothing was asked.
+        (_wrapped(APIConnectionError("x"), ConnectError("refused")), False, False),
+        (_wrapped(APITimeoutError("x"), ConnectTimeout("late")), False, True),
+        (_wrapped(ConnectionError("x"), ConnectionRefusedError("refused")), False, False),
+        # It stood, and nobody knows what had been generated.
+        (_wrapped(APIConnectionError("x"), ReadError("reset")), True, False),
+        (_wrapped(APITimeoutError("x"), TimeoutError()), True, True),
+        (TimeoutError(), True, True),
+        (ConnectionResetError("reset by peer"), True, False),
+        # An answer came that cannot be read.
+        (ValueError("no JSON"), True, False),
+        (KeyError("choices"), True, False),
+        (IndexError("no choices"), True, False),
+        (TypeError("null"), True, False),
+        (AttributeError("'str' has no attribute"), True, False),
+        (APIResponseValidationError("no schema"), True, False),
+        (ValueError({"message": "in a good answer", "code": 502}), True, False),
+        (ValueError({"message": "in a good answer", "code": 429}), True, True),
+    ],
+)
+def test_what_may_have_been_charged_and_who_has_too_much_to_do(
+    problem: Exception, charged: bool, overloaded: bool
+) -> None:
+    found = explain_failure(problem, model="openai:m")
+    assert isinstance(found, RetryableError)
+    assert (found.charged, found.overloaded) == (charged, overloaded)
+
+
+def test_what_is_not_known_may_have_been_charged() -> None:
+    assert explain_failure(RuntimeError("what"), model="m").charged
+    for status in (400, 403, 404):
+        assert not explain_failure(ProviderError("no", status_code=status), model="m").charged
 
 
 def test_the_status_is_found_on_the_exception_that_it_was_raised_from() -> None:

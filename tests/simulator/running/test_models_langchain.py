@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 from openai_server import Answer, OpenAIServer, completion, failure
 
-from simulator.errors import ModelError, QuotaError, RateLimitError, RejectedError, RetryableError, UsageError
+from simulator.errors import (
+    AccessError,
+    ModelError,
+    QuotaError,
+    RateLimitError,
+    RejectedError,
+    RetryableError,
+    UsageError,
+)
 from simulator.running.calls import Call, Message, Parameter
 from simulator.running.models import Model, check_model, open_model
 from simulator.running.providers import PROVIDERS
@@ -170,7 +178,7 @@ def test_no_token_is_in_two_classes(serve: Callable[[Answer], OpenAIServer]) -> 
     [
         (failure(429, "slow down", headers={"Retry-After": "7"}), RateLimitError),
         (failure(429, "You exceeded your current quota", code="insufficient_quota"), QuotaError),
-        (failure(401, "no such key"), RejectedError),
+        (failure(401, "no such key"), AccessError),
         (failure(403, "not for you"), RejectedError),
         (failure(404, "no such model"), RejectedError),
         (failure(400, "maximum context length is 10", code="context_length_exceeded"), RejectedError),
@@ -222,8 +230,9 @@ def test_a_server_that_is_not_there() -> None:
         finally:
             await model.close()
 
-    with pytest.raises(RetryableError, match="whether the server runs"):
+    with pytest.raises(RetryableError, match=r"could not be reached.*whether the server runs") as caught:
         asyncio.run(go())
+    assert (caught.value.charged, caught.value.overloaded) == (False, False)
 
 
 def test_a_server_that_never_answers_is_not_waited_for(serve: Callable[[Answer], OpenAIServer]) -> None:
@@ -298,12 +307,12 @@ def test_a_server_that_wants_a_key_says_how_it_gets_one(
     serve: Callable[[Answer], OpenAIServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve(failure(401, "no key"))
-    with pytest.raises(RejectedError) as caught:
+    with pytest.raises(AccessError) as caught:
         _ask(server)
     assert f"export SOCIOLECT_KEYS_FOR={_place(server)}=NAME_OF_THE_VARIABLE" in str(caught.value)
     monkeypatch.setenv("SOCIOLECT_KEYS_FOR", f"{_place(server)}=MY_SERVER")
     monkeypatch.setenv("MY_SERVER", "hunter2-hunter2")
-    with pytest.raises(RejectedError, match="Check the key in the environment variable MY_SERVER"):
+    with pytest.raises(AccessError, match="Check the key in the environment variable MY_SERVER"):
         _ask(server)
 
 

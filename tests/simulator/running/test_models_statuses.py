@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.running.replies import REPLY_STATUSES
-from simulator.running.statuses import classify_reply, is_refusal
+from simulator.running.statuses import classify_reply, is_broken_off, is_refusal
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,80 @@ from simulator.running.statuses import classify_reply, is_refusal
 )
 def test_the_providers_word_decides(text: str, finish: str, status: str) -> None:
     assert classify_reply(text, finish=finish) == status
+
+
+WORDS = {
+    # OpenAI
+    "stop": ("ok", "empty"),
+    "length": ("truncated", "truncated"),
+    "content_filter": ("filtered", "filtered"),
+    "tool_calls": ("ok", "empty"),
+    "function_call": ("ok", "empty"),
+    "": ("ok", "empty"),
+    # Anthropic
+    "end_turn": ("ok", "empty"),
+    "stop_sequence": ("ok", "empty"),
+    "max_tokens": ("truncated", "truncated"),
+    "refusal": ("refused", "refused"),
+    "pause_turn": ("truncated", "empty"),
+    "compaction": ("truncated", "empty"),
+    "tool_use": ("ok", "empty"),
+    "model_context_window_exceeded": ("truncated", "truncated"),
+    # Google
+    "FINISH_REASON_UNSPECIFIED": ("ok", "empty"),
+    "STOP": ("ok", "empty"),
+    "MAX_TOKENS": ("truncated", "truncated"),
+    "SAFETY": ("filtered", "filtered"),
+    "RECITATION": ("filtered", "filtered"),
+    "LANGUAGE": ("filtered", "filtered"),
+    "OTHER": ("truncated", "empty"),
+    "BLOCKLIST": ("filtered", "filtered"),
+    "PROHIBITED_CONTENT": ("filtered", "filtered"),
+    "SPII": ("filtered", "filtered"),
+    "MALFORMED_FUNCTION_CALL": ("ok", "empty"),
+    "IMAGE_SAFETY": ("filtered", "filtered"),
+    "IMAGE_PROHIBITED_CONTENT": ("filtered", "filtered"),
+    "IMAGE_RECITATION": ("filtered", "filtered"),
+    "IMAGE_OTHER": ("ok", "empty"),
+    "NO_IMAGE": ("ok", "empty"),
+    "UNEXPECTED_TOOL_CALL": ("ok", "empty"),
+    "TOO_MANY_TOOL_CALLS": ("truncated", "empty"),
+    "MISSING_THOUGHT_SIGNATURE": ("ok", "empty"),
+    "MALFORMED_RESPONSE": None,
+    "ESCALATION": ("filtered", "filtered"),
+    "PUP_LIMITED_DISABLED": ("filtered", "filtered"),
+    "CONTINUATION": ("truncated", "truncated"),
+    "MODEL_ARMOR": ("filtered", "filtered"),
+    # Ollama, and servers that speak OpenAI's protocol
+    "load": None,
+    "unload": None,
+    "error": None,
+    "insufficient_system_resource": None,
+    "abort": None,
+}
+"""Each provider's words, with the statuses of a text and of none; None where the provider failed."""
+
+
+@pytest.mark.parametrize(("word", "statuses"), WORDS.items())
+def test_every_word_of_every_provider(word: str, statuses: tuple[str, str] | None) -> None:
+    assert is_broken_off(word) == (statuses is None)
+    if statuses is not None:
+        assert (classify_reply("x = 1", finish=word), classify_reply(" ", finish=word)) == statuses
+
+
+def test_no_word_of_an_installed_package_is_forgotten() -> None:
+    from typing import get_args
+
+    from anthropic.types.beta import BetaStopReason
+    from google.genai.types import FinishReason
+    from openai.types.chat.chat_completion import Choice
+
+    theirs = {
+        *get_args(BetaStopReason),
+        *(reason.value for reason in FinishReason),
+        *get_args(Choice.model_fields["finish_reason"].annotation),
+    }
+    assert theirs <= set(WORDS)
 
 
 def test_what_a_provider_marks_wins_over_the_text() -> None:

@@ -1,0 +1,100 @@
+"""How a run was asked for, and the command that goes on with it when it has stopped."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from simulator.definitions import Study
+from simulator.definitions.finding import builtin_folder
+from simulator.definitions.text_reading import is_below
+from simulator.errors import (
+    AccessError,
+    BudgetError,
+    JournalDamagedError,
+    JournalError,
+    JournalLockedError,
+    OutageError,
+    QuotaError,
+    SociolectError,
+)
+from simulator.running.failures import scrub
+from simulator.running.prices import PriceTable, load_prices
+
+__all__ = ["Start", "read_prices", "resume_command", "why_stopped"]
+
+
+def read_prices(loaded: Study, study: Path, given: Path | None) -> PriceTable:
+    """Return the prices that hold for a campaign: those of a given file before its study's before the built-in ones.
+
+    A built-in campaign belongs to the study that the person at the keyboard names.
+
+    Raises
+    ------
+    DefinitionError
+        A file of prices is wrong.
+    """
+    builtin = is_below(loaded.source, builtin_folder("campaigns"))
+    return load_prices(study if builtin else loaded.root, given)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The arguments of ``sociolect run``."""
+
+    campaign: str
+    model: str | None = None
+    retry: bool = False
+    no_retry: bool = False
+    budget: float | None = None
+    prices: Path | None = None
+    shard: str | None = None
+    study: Path = Path()
+    runs: Path = Path("runs")
+    json: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command line, quoted for a shell; what looks like a key in it is cut out.
+
+        >>> Start("my study.yaml", budget=12.5, shard="1/2", retry=True).command
+        "sociolect run 'my study.yaml' --retry --budget 12.5 --shard 1/2"
+        """
+        last = self.campaign.startswith("-")
+        words = ["sociolect", "run", *([] if last else [self.campaign])]
+        words += _option("--model", self.model)
+        words += [name for name, given in (("--retry", self.retry), ("--no-retry", self.no_retry)) if given]
+        words += _option("--budget", None if self.budget is None else f"{self.budget!r}".removesuffix(".0"))
+        words += _option("--prices", self.prices)
+        words += _option("--shard", self.shard)
+        words += _option("--study", None if self.study == Path() else self.study)
+        words += _option("--runs", None if self.runs == Path("runs") else self.runs)
+        words += [*(["--json"] if self.json else []), *(["--", self.campaign] if last else [])]
+        return shlex.join(scrub(word) for word in words)
+
+
+def _option(name: str, value: object) -> list[str]:
+    if value is None:
+        return []
+    return [f"{name}={value}"] if str(value).startswith("-") else [name, str(value)]
+
+
+def why_stopped(error: SociolectError) -> str | None:
+    """Return in a word why a run stopped that can go on later; None for an error before its first call or for good."""
+    for kind, word in (
+        (BudgetError, "budget"),
+        (QuotaError, "quota"),
+        (OutageError, "outage"),
+        (AccessError, "access"),
+    ):
+        if isinstance(error, kind):
+            return word
+    if isinstance(error, JournalError) and not isinstance(error, JournalLockedError | JournalDamagedError):
+        return "storage"
+    return None
+
+
+def resume_command(start: Start, why: str) -> str:
+    """Return the command that goes on with a run that stopped: what an outage left as errors is asked again."""
+    return replace(start, retry=start.retry or why == "outage").command
