@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rows import Row
 from simulator.running.calls import Call, Message
-from simulator.running.execution import execute
+from simulator.running.execution import Ask, execute
 from simulator.running.journal import Journal
 from simulator.running.models import open_model
 
@@ -27,11 +27,11 @@ def measure() -> Iterator[Row]:
 
 
 def _ours(folder: Path) -> float:
-    calls = [Call("generate", "mock", (Message("user", f"question {n}"),), seed=n) for n in range(REPLIES)]
+    asks = [Ask(Call("generate", "mock", (Message("user", f"question {n}"),), seed=n)) for n in range(REPLIES)]
 
     async def go(journal: Journal) -> None:
         models = {"mock": open_model("mock", {})}
-        await execute({"mock": iter(calls)}, models, journal, stop=asyncio.Event(), report=lambda _event: None)
+        await execute({"mock": iter(asks)}, models, journal, stop=asyncio.Event(), report=lambda _event: None)
 
     with Journal(folder / "ours", write=True) as journal:
         begun = time.perf_counter()

@@ -20,11 +20,12 @@ from simulator.running.asks import rewrite_ask
 from simulator.running.campaign_run import open_run
 from simulator.running.execution import Ask
 from simulator.running.journal import Entry
+from simulator.running.mock import answer_plausibly
 from simulator.running.plan import GeneratePlan, RewritePlan
 from simulator.running.replies import Reply, Tokens
 
 GROUPS = 22 * 14
-ITERATIONS, SAMPLE, REPEATS = 300, 175, 2
+ITERATIONS, SAMPLE, REPEATS = 300, 180, 2
 REPLIES = 200_000
 
 _PEER = """
@@ -62,10 +63,14 @@ def _record(study: Study, folder: Path) -> None:
         (folder / "replies.jsonl").open("w", encoding="utf-8") as replies,
         (folder / "plan.txt").open("w", encoding="utf-8") as keys,
     ):
+        seen: set[str] = set()
 
         def answer(asks: Iterable[Ask]) -> Iterator[Entry]:
             for ask in asks:
                 keys.write(f"{ask.call.key}\n")
+                if ask.call.key in seen:
+                    continue
+                seen.add(ask.call.key)
                 entry = _entry(ask)
                 record = {"key": ask.call.key, "call": ask.call.to_json(), **asdict(entry.reply), "seconds": 0.5}
                 replies.write(json.dumps(record) + "\n")
@@ -74,12 +79,12 @@ def _record(study: Study, folder: Path) -> None:
         journal.record(answer(rewrite_ask(rewrites, rewrites.at(position)) for position in range(len(rewrites))))
         draws = ((group, rewrites.draw(group, journal.variant)) for group in range(GROUPS))
         asks = (Ask(call) for group, drawn in draws for _, _, call in plan.calls(group, drawn))
-        journal.record(answer(islice(asks, REPLIES - len(rewrites))))
+        journal.record(islice(answer(asks), REPLIES - len(rewrites)))
         keys.writelines(f"{ask.call.key}\n" for ask in asks)
 
 
 def _entry(ask: Ask) -> Entry:
-    number = ask.call.seed
-    text = f"Please write me a calculator or a bicycle shop number {number}, with tests and a menu."
-    reply = Reply("ok", text, Tokens(60, 0, 20, 0), "mock:model.py", "stop", {"max_tokens": 200, "seed": number})
+    sent: dict[str, object] = {"max_tokens": 200, "seed": ask.call.seed}
+    text = f"{answer_plausibly(ask.call)} This is number {ask.call.seed}."  # no two are one call
+    reply = Reply("ok", text, Tokens(60, 0, 20, 0), "mock:model.py", "stop", sent)
     return Entry(ask.call, reply, 0.5, 1, 0.0, 0.0, ask.make_variants(reply))

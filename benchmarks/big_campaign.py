@@ -18,6 +18,7 @@ seed: 7
 """
 MODEL = """
 import os, resource, sys
+from simulator.running.mock import answer_plausibly
 
 CALLS = int(os.environ.get("CALLS", "1"))
 asked = 0
@@ -29,7 +30,7 @@ def answer(call):
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
         sys.stdout.flush()
         os._exit(0)  # nothing is waited for: what is measured is how the run got here
-    return f"Please write me a calculator or a bicycle shop number {call.seed}, with tests and a menu."
+    return f"{answer_plausibly(call)} This is number {call.seed}."
 """
 _RUN = """
 import sys
