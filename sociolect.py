@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simulator.definitions import Study
+    from simulator.running.journal.shards import Shard
     from simulator.running.patience import Patience
-    from simulator.running.shards import Shard
     from simulator.running.start import Start
 
 __all__ = ["build_app", "main", "run"]
@@ -161,9 +161,9 @@ def _execute(start: Start) -> Path:
     from simulator.definitions import load_campaign
     from simulator.running.campaign_run import run_campaign, run_folder
     from simulator.running.ending import INTERRUPTED, Ending
+    from simulator.running.journal.shards import Shard
     from simulator.running.patience import Patience
     from simulator.running.progress import RunProgress, ceilings_of
-    from simulator.running.shards import Shard
     from simulator.running.size import size_of
     from simulator.running.start import read_prices
 
@@ -271,7 +271,7 @@ def run(
     """
     from simulator.definitions import load_campaign
     from simulator.running.campaign_run import run_campaign, run_folder
-    from simulator.running.shards import Shard
+    from simulator.running.journal.shards import Shard
     from simulator.running.start import read_prices
     from simulator.running.status import shards_to_go
 
@@ -330,7 +330,7 @@ def _explain(error: Exception) -> int:
     if show is not None:  # the command line's own exceptions
         show()
         return int(getattr(error, "exit_code", _USAGE))
-    from simulator.running.failures import scrub
+    from simulator.running.models.failures import scrub
 
     # What a provider's package raised may be part of it, and may repeat the key.
     print(scrub("".join(traceback.format_exception(error))), file=sys.stderr)  # noqa: T201

@@ -52,7 +52,7 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
 
     from analysis.personas import analyze_personas
     from simulator.running.campaign_run import frozen_study
-    from simulator.running.records import Records
+    from simulator.running.journal.records import Records
     from simulator.tables import run_tables, write_tables
 
     study = frozen_study(run)
@@ -73,7 +73,7 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
 
 def analyze_if_stale(run: Path) -> bool:
     """Analyse a run unless its tables were made from what the journal holds now; return whether that was needed."""
-    from simulator.running.records import Records
+    from simulator.running.journal.records import Records
     from simulator.tables import read_state
 
     with Records(run) as records:

@@ -18,7 +18,7 @@ seed: 7
 """
 MODEL = """
 import os, resource, sys
-from simulator.running.mock import answer_plausibly
+from simulator.running.models.mock import answer_plausibly
 
 CALLS = int(os.environ.get("CALLS", "1"))
 asked = 0

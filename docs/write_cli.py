@@ -12,7 +12,8 @@ from pathlib import Path
 import typer.main
 from typer.testing import CliRunner
 
-from simulator.running import progress_events, status
+from simulator.running import status
+from simulator.running.progress import events as progress_events
 from sociolect import build_app
 
 PAGE = Path(__file__).parent / "cli.md"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from simulator.running.calls import Call, Message
     from simulator.running.campaign_run import run_campaign, run_folder
     from simulator.running.journal import Journal
-    from simulator.running.mock import MockModel
+    from simulator.running.models.mock import MockModel
     from simulator.running.replies import Reply
     from simulator.tables import read_tables, run_tables, write_tables
 
@@ -47,7 +47,7 @@ _HOMES = {
     "simulator.running.calls": ("Call", "Message"),
     "simulator.running.campaign_run": ("run_campaign", "run_folder"),
     "simulator.running.journal": ("Journal",),
-    "simulator.running.mock": ("MockModel",),
+    "simulator.running.models.mock": ("MockModel",),
     "simulator.running.replies": ("Reply",),
     "simulator.tables": ("read_tables", "run_tables", "write_tables"),
 }

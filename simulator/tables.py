@@ -18,8 +18,8 @@ import polars as pl
 from simulator.code import extract
 from simulator.definitions import load_study
 from simulator.errors import RecordError
-from simulator.running.entries import Recorded
-from simulator.running.records import Records
+from simulator.running.journal.entries import Recorded
+from simulator.running.journal.records import Records
 from simulator.running.variants import Variant
 from simulator.storage import storing, write_bytes, write_text
 
@@ -76,8 +76,8 @@ REPLIES = pl.Schema(
     }
 )
 """An answer. ``variant`` is the one it made (stage rewrite) or the first one it was asked for (stage generate);
-``params`` and ``sent`` are JSON; ``cost`` in US dollars, null where no price is known; ``seconds`` are wall-clock, of the
-answered attempt alone."""
+``params`` and ``sent`` are JSON; ``cost`` in US dollars, null where no price is known; ``seconds`` are wall-clock, of
+the answered attempt alone."""
 
 CODES = pl.Schema(
     {

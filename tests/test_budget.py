@@ -12,7 +12,7 @@ from openai_faults import FAULTS, prompt_of
 from openai_server import Answer, OpenAIServer, completion
 
 from command_line import Sociolect
-from simulator.running.records import Records
+from simulator.running.journal.records import Records
 
 CAMPAIGN = """
 name: priced

@@ -24,7 +24,7 @@ MODEL = """
 import os, signal
 from pathlib import Path
 from simulator.running.calls import Call
-from simulator.running.mock import MockModel
+from simulator.running.models.mock import MockModel
 
 LOG = Path(os.environ["ASKED"])
 DIE_AT = int(os.environ.get("DIE_AT", "0"))

@@ -203,7 +203,7 @@ FAULTY = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import sociolect
-from simulator.running import langchain_models
+from simulator.running.models import langchain_models
 
 def fail(*arguments, **named):
     raise RuntimeError("an injected fault")

@@ -19,7 +19,7 @@ from command_line import Ended, Sociolect, start, start_campaign, wait_for
 from simulator.definitions import load_campaign
 from simulator.running.campaign_run import run_campaign
 from simulator.running.journal import Journal
-from simulator.running.records import Records
+from simulator.running.journal.records import Records
 
 CAMPAIGN = """
 name: killed

@@ -20,10 +20,10 @@ from simulator.errors import AccessError, ModelError, OutageError, QuotaError
 from simulator.running.calls import Call, Message, Parameter
 from simulator.running.execution import Ask, Event, execute
 from simulator.running.journal import Journal, Recorded
+from simulator.running.journal.records import Records
 from simulator.running.models import open_model
 from simulator.running.money import Money, Price
 from simulator.running.patience import Patience
-from simulator.running.records import Records
 from simulator.running.replies import Tokens
 
 PRICE = Price(input=2.0, cached=0.5, output=8.0, reasoning=8.0)

@@ -14,7 +14,7 @@ from openai_server import Answer, OpenAIServer, completion, failure
 import sociolect as front_door
 from command_line import Ended, Sociolect
 from simulator.errors import UsageError
-from simulator.running.records import Records
+from simulator.running.journal.records import Records
 
 CAMPAIGN = """
 name: small

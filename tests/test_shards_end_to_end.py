@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from command_line import Sociolect, start, wait_for
-from simulator.running.records import Records
+from simulator.running.journal.records import Records
 
 CAMPAIGN = """
 name: split

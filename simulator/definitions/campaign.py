@@ -13,7 +13,7 @@ from simulator.definitions.fields import Definition, Identifier, Key, RawText, T
 from simulator.definitions.task import PromptSource
 from simulator.definitions.yaml_reading import Plain, is_null, shorten
 from simulator.running.calls import Parameter
-from simulator.running.parameters import BOUNDS, find_fault
+from simulator.running.models.parameters import BOUNDS, find_fault
 
 if TYPE_CHECKING:
     from typing import Self

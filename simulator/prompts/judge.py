@@ -15,8 +15,8 @@ from simulator.prompts.wording import (
     strip_enclosing,
 )
 from simulator.running.calls import Form
+from simulator.running.models.statuses import is_refusal
 from simulator.running.replies import Reply
-from simulator.running.statuses import is_refusal
 from simulator.running.variants import VariantStatus
 
 __all__ = ["LONGEST", "judge_rewrite"]
@@ -115,7 +115,7 @@ def judge_rewrite(reply: Reply, *, task_text: str, form: Form) -> tuple[str, Var
     1. A reply that is not ``ok`` keeps its status and its text. A completion that ended by length did not reach its
        closing quotation mark: ``truncated``.
     2. ``too_long``: more than `LONGEST` characters. ``empty``: no letter and no digit.
-    3. ``refused``: it declines to help (`simulator.running.statuses.is_refusal`).
+    3. ``refused``: it declines to help (`simulator.running.models.statuses.is_refusal`).
     4. ``code``: a fenced block with code or of most of the text, or at least two lines and half of all lines are code.
     5. ``answered``: an answer instead of a request: it opens as an assistant does (an offer, "Sure, ...", "Here is a
        program", instructions), introduces the rewrite ("Here is the prompt:"), or goes on with an answer in a

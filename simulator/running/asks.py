@@ -8,9 +8,9 @@ from simulator.errors import JournalError
 from simulator.prompts import judge_rewrite
 from simulator.running.execution import Ask
 from simulator.running.journal import Journal, PlanRow
+from simulator.running.journal.shards import Shard
 from simulator.running.plan import GeneratePlan, PlannedRewrite, RewritePlan
 from simulator.running.replies import Reply
-from simulator.running.shards import Shard
 from simulator.running.variants import Variant
 
 __all__ = ["generate_asks", "generate_rows", "rewrite_ask", "rewrite_asks", "rewrite_rows"]

@@ -19,15 +19,15 @@ from simulator.running.calls import KEY_VERSION, Parameter, Stage, canonical_jso
 from simulator.running.execution import Ask, Event, execute
 from simulator.running.interrupts import draining
 from simulator.running.journal import Journal, PlanRow, Spent
+from simulator.running.journal.records import Records
+from simulator.running.journal.shards import Shard, check_shards
 from simulator.running.manifest import hash_templates, make_manifest
 from simulator.running.models import Model, check_model, locate_model, open_model
 from simulator.running.money import Money, check_budget
+from simulator.running.money.prices import PriceTable, load_prices
 from simulator.running.patience import Patience
 from simulator.running.plan import GeneratePlan, RewritePlan, models_of
-from simulator.running.prices import PriceTable, load_prices
-from simulator.running.records import Records
 from simulator.running.replies import REPLY_STATUSES
-from simulator.running.shards import Shard, check_shards
 from simulator.storage import write_text
 
 __all__ = [

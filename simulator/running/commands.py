@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from simulator.definitions import Study
-    from simulator.running.pilot import Pilot
-    from simulator.running.prices import PriceTable
-    from simulator.running.ranges import Range
+    from simulator.running.money.prices import PriceTable
     from simulator.running.size import PlanSize
+    from simulator.running.size.pilot import Pilot
+    from simulator.running.size.ranges import Range
 
 __all__ = ["register"]
 
@@ -61,8 +61,8 @@ def plan(
     """
     from simulator.definitions import load_campaign
     from simulator.running.campaign_run import run_folder
-    from simulator.running.pilot import narrow
     from simulator.running.size import size_of
+    from simulator.running.size.pilot import narrow
     from simulator.running.start import read_prices
 
     loaded = load_campaign(campaign, folder=study, model=model)
@@ -89,9 +89,9 @@ def _pilot(loaded: Study, folder: Path, calls: int, *, prices: PriceTable, budge
     import os
 
     from simulator.running.campaign_run import StageProgress
-    from simulator.running.entries import Spent
-    from simulator.running.pilot import run_pilot
+    from simulator.running.journal.entries import Spent
     from simulator.running.progress import RunProgress, ceilings_of
+    from simulator.running.size.pilot import run_pilot
 
     with RunProgress(console(stderr=True), ceilings=ceilings_of(loaded), events=json) as progress:
 

@@ -86,7 +86,7 @@ def print_ending(
     stopped: dict[str, object] | None = None,
     warnings: list[str] | None = None,
 ) -> None:
-    """Print the document of ``run --json``: the same keys however it ends (`simulator.running.progress_events`)."""
+    """Print the document of ``run --json``: the same keys however it ends (`simulator.running.progress.events`)."""
     print_json(
         {
             "run": str(folder),

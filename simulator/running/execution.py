@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from simulator.errors import OutageError, QuotaError, RateLimitError, RetryableError, SociolectError
 from simulator.running.calls import Call
-from simulator.running.entries import Entry, FailedAttempt
 from simulator.running.events import Event
-from simulator.running.failures import scrub
 from simulator.running.journal import Journal
+from simulator.running.journal.entries import Entry, FailedAttempt
+from simulator.running.journal.recording import Recorder
 from simulator.running.lines import (
     Ask,
     Execution,
@@ -30,8 +30,8 @@ from simulator.running.lines import (
     tell,
 )
 from simulator.running.models import Model
+from simulator.running.models.failures import scrub
 from simulator.running.patience import Patience
-from simulator.running.recording import Recorder
 from simulator.running.replies import Reply, repair_reply, repair_text
 
 if TYPE_CHECKING:

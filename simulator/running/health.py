@@ -12,9 +12,9 @@ from importlib import metadata, util
 
 from simulator.errors import SociolectError, UsageError
 from simulator.running.calls import Call, Message, Parameter
-from simulator.running.keys import KEYS_FOR, allowed_variables
 from simulator.running.models import check_model, open_model
-from simulator.running.providers import PROVIDERS
+from simulator.running.models.keys import KEYS_FOR, allowed_variables
+from simulator.running.models.providers import PROVIDERS
 from simulator.running.replies import Reply
 from simulator.terminal import printable
 

@@ -24,8 +24,8 @@ from simulator.errors import (
 )
 from simulator.running.calls import Call
 from simulator.running.events import Event, Kind
-from simulator.running.failures import scrub
 from simulator.running.limits import Limit, Wait
+from simulator.running.models.failures import scrub
 from simulator.running.replies import Reply, repair_reply
 from simulator.running.variants import Variant
 

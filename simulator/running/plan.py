@@ -21,7 +21,7 @@ from simulator.definitions import ModelChoice, Study
 from simulator.prompts import render_generate, render_rewrite
 from simulator.running.calls import Call, Form, Message, Parameter, Stage, derive_seed
 from simulator.running.models import describe_model
-from simulator.running.parameters import LOCAL_PARAMETERS
+from simulator.running.models.parameters import LOCAL_PARAMETERS
 from simulator.running.variants import Variant, variant_id
 
 __all__ = [

@@ -19,8 +19,8 @@ from simulator.errors import (
     QuotaError,
     SociolectError,
 )
-from simulator.running.failures import scrub
-from simulator.running.prices import PriceTable, load_prices
+from simulator.running.models.failures import scrub
+from simulator.running.money.prices import PriceTable, load_prices
 
 __all__ = ["Start", "read_prices", "resume_command", "why_stopped"]
 

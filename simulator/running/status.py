@@ -27,9 +27,9 @@ from typing import Any, get_args
 from simulator.errors import JournalDamagedError
 from simulator.running.amounts import dollars, plural
 from simulator.running.calls import Stage
-from simulator.running.entries import Planned, Spent
-from simulator.running.records import Records
-from simulator.running.shards import Shard
+from simulator.running.journal.entries import Planned, Spent
+from simulator.running.journal.records import Records
+from simulator.running.journal.shards import Shard
 
 __all__ = ["RunStatus", "Verified", "count_failed", "read_status", "shards_to_go", "verify_records"]
 

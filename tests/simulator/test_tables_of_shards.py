@@ -7,8 +7,8 @@ from polars.testing import assert_frame_equal
 from simulator.definitions import load_campaign
 from simulator.errors import RecordError
 from simulator.running.campaign_run import run_campaign
-from simulator.running.records import Records
-from simulator.running.shards import Shard, journals_of
+from simulator.running.journal.records import Records
+from simulator.running.journal.shards import Shard, journals_of
 from simulator.tables import run_tables
 
 CAMPAIGN = """

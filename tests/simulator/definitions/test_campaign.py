@@ -9,7 +9,7 @@ from simulator.definitions import Campaign
 from simulator.definitions.problems import validate
 from simulator.definitions.yaml_reading import parse_yaml
 from simulator.errors import DefinitionError
-from simulator.running.parameters import find_fault
+from simulator.running.models.parameters import find_fault
 
 ISSUE = """\
 name: personas-quickstart

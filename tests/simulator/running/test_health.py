@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simulator.running.health import Finding, examine
-from simulator.running.providers import PROVIDERS
+from simulator.running.models.providers import PROVIDERS
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,10 @@ import pytest
 from command_line import Sociolect
 from simulator.errors import RecordError
 from simulator.running.calls import Call, Message
-from simulator.running.entries import Entry, FailedAttempt, PlanRow
 from simulator.running.journal import Journal
+from simulator.running.journal.entries import Entry, FailedAttempt, PlanRow
+from simulator.running.journal.shards import Shard
 from simulator.running.replies import Reply, ReplyStatus, Tokens
-from simulator.running.shards import Shard
 from simulator.running.status import count_failed, read_status, shards_to_go, verify_records
 
 
