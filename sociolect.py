@@ -142,9 +142,10 @@ def _end_without_the_others(start: Start, folder: Path) -> None:
     from simulator.running.status import count_failed, shards_to_go
 
     shard = str(start.shard)
-    to_go, failed = [str(one) for one in shards_to_go(folder)], count_failed(folder, shard)
+    to_go = [str(one) for one in shards_to_go(folder)]
     if not to_go:
         return
+    failed = count_failed(folder, shard)
     if start.json:
         print_ending(folder, failed=failed, shards_to_go=to_go)
     else:
@@ -162,10 +163,10 @@ def _execute(start: Start) -> Path:
     from simulator.running.campaign_run import run_campaign, run_folder
     from simulator.running.ending import INTERRUPTED, Ending
     from simulator.running.journal.shards import Shard
+    from simulator.running.money.prices import read_prices
     from simulator.running.patience import Patience
     from simulator.running.progress import RunProgress, ceilings_of
     from simulator.running.size import size_of
-    from simulator.running.start import read_prices
 
     shard = None if start.shard is None else Shard.parse(start.shard)
     loaded = load_campaign(start.campaign, folder=start.study, model=start.model)
@@ -218,13 +219,15 @@ def _finish(folder: Path) -> tuple[Path, list[str], int]:
     """Analyse and report; return the page, the warnings, and how many replies are not ok (1 if no program is whole)."""
     from analysis.commands import analyze_run
     from reports.commands import report_run
+    from simulator.storage import one_at_a_time
     from simulator.tables import read_tables
 
-    warnings, _ = analyze_run(folder)
-    tables = read_tables(folder / "tables", ["replies", "codes"])
-    failed = tables["replies"].filter(tables["replies"]["status"] != "ok").height
-    whole = tables["codes"].filter(tables["codes"]["status"] == "ok").height
-    return report_run(folder), warnings, failed if whole else max(failed, 1)
+    with one_at_a_time(folder / "results.lock"):  # of several shards that end together
+        warnings, _ = analyze_run(folder)
+        tables = read_tables(folder / "tables", ["replies", "codes"])
+        failed = tables["replies"].filter(tables["replies"]["status"] != "ok").height
+        whole = tables["codes"].filter(tables["codes"]["status"] == "ok").height
+        return report_run(folder), warnings, failed if whole else max(failed, 1)
 
 
 def run(
@@ -272,7 +275,7 @@ def run(
     from simulator.definitions import load_campaign
     from simulator.running.campaign_run import run_campaign, run_folder
     from simulator.running.journal.shards import Shard
-    from simulator.running.start import read_prices
+    from simulator.running.money.prices import read_prices
     from simulator.running.status import shards_to_go
 
     loaded = load_campaign(campaign, folder=Path(study), model=model)

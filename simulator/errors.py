@@ -136,12 +136,14 @@ class ModelError(SociolectError):
 
     ``charged`` says whether the provider may have charged for the attempt though no answer arrived: a time-out after
     the connection stood, a cut or unreadable answer. An HTTP error status and a refused connection cost nothing.
+    ``sent`` is what was sent besides the messages, as far as it came to that.
     """
 
     exit_status = 3
 
     def __init__(self, message: str = "", *, charged: bool = False) -> None:
         self.charged = charged
+        self.sent: dict[str, object] = {}
         super().__init__(message)
 
 

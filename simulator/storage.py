@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from simulator.errors import StorageError
 
-__all__ = ["disk_reason", "replacing", "storing", "write_bytes", "write_text"]
+__all__ = ["disk_reason", "one_at_a_time", "replacing", "storing", "write_bytes", "write_text"]
 
 _REASONS = {
     errno.ENOSPC: "no space is left on the disk",
@@ -37,6 +38,22 @@ def storing(path: Path) -> Iterator[None]:
             f"{path} cannot be written: {disk_reason(error)}. Everything recorded before is kept; mend the disk and "
             f"run the same command again: it asks only for what is missing."
         ) from error
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """Wait until no other process does what ``path`` is the lock of, and keep others waiting meanwhile.
+
+    Where the file system has no locks nobody waits.
+    """
+    with storing(path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,17 @@ def test_arrows_go_one_way(room: str) -> None:
     assert files
     for path in files:
         assert imported_rooms(path) <= MAY_IMPORT[room], f"{path.relative_to(ROOT)} imports against the arrow"
+
+
+def test_no_two_rooms_of_running_need_each_other() -> None:
+    running = ROOT / "simulator" / "running"
+    needs: dict[str, set[str]] = {}
+    for path in running.rglob("*.py"):
+        room = path.relative_to(running).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("simulator.running."):
+                needs.setdefault(room, set()).add(str(node.module).split(".")[2])
+    TopologicalSorter({room: others - {room} for room, others in needs.items()}).prepare()  # a circle is an error
 
 
 def public_modules() -> list[str]:

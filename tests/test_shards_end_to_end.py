@@ -6,7 +6,10 @@ import polars as pl
 import pytest
 
 from command_line import Sociolect, start, wait_for
+from simulator.errors import RecordError
+from simulator.running.journal import Journal
 from simulator.running.journal.records import Records
+from simulator.running.journal.shards import Shard, journal_path
 
 CAMPAIGN = """
 name: split
@@ -50,3 +53,16 @@ def test_three_shards_make_the_tables_of_the_whole(tmp_path: Path, sociolect: So
     assert "shard" in mixed.err
     other = sociolect("run", "split.yaml", "--runs", "shards", "--shard", f"1/{SHARDS + 1}")
     assert other.status == 2
+
+
+def test_a_journal_that_is_only_being_made_is_read_as_missing(tmp_path: Path) -> None:
+    first, second = Shard(1, 2), Shard(2, 2)
+    with Journal(tmp_path, write=True, shard=first) as journal:
+        journal.begin("campaign", "name")
+    journal_path(tmp_path, second).touch()
+    with Records(tmp_path) as records:
+        assert records.name() == "name"
+        assert records.missing_shards() == [second]
+    journal_path(tmp_path, first).unlink()
+    with pytest.raises(RecordError, match="schema 0"):
+        Records(tmp_path)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from simulator.errors import JournalError
 from simulator.prompts import judge_rewrite
-from simulator.running.execution import Ask
 from simulator.running.journal import Journal, PlanRow
 from simulator.running.journal.shards import Shard
+from simulator.running.lines import Ask
 from simulator.running.plan import GeneratePlan, PlannedRewrite, RewritePlan
 from simulator.running.replies import Reply
 from simulator.running.variants import Variant

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-__all__ = ["KEY_VERSION", "Call", "Form", "Message", "Parameter", "Stage", "canonical_json", "derive_seed"]
+__all__ = ["KEY_VERSION", "Call", "Form", "Message", "Parameter", "Stage", "canonical_json", "derive_seed", "key_of"]
 
 Stage = Literal["rewrite", "generate"]
 Form = Literal["chat", "completion"]
@@ -60,7 +60,7 @@ class Call:
     def key(self) -> str:
         """32 hexadecimal digits; the same on any machine, Python version and hash seed."""
         if self._key is None:  # a call is asked for its key by all who handle it
-            object.__setattr__(self, "_key", hashlib.sha256(self.to_json().encode()).hexdigest()[:32])
+            object.__setattr__(self, "_key", key_of(self.to_json()))
         return str(self._key)
 
     def to_json(self) -> str:
@@ -77,6 +77,11 @@ class Call:
                 "seed": self.seed,
             }
         )
+
+
+def key_of(document: str) -> str:
+    """Return the key of a call from its canonical JSON document."""
+    return hashlib.sha256(document.encode()).hexdigest()[:32]
 
 
 def canonical_json(value: object) -> str:

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
-from typing import Literal
 
-from simulator.definitions import ModelChoice, Study, dump_study, load_study
+from simulator.definitions import Study, dump_study, load_study
 from simulator.errors import UsageError
 from simulator.running.asks import generate_asks, generate_rows, rewrite_asks, rewrite_rows
-from simulator.running.calls import KEY_VERSION, Parameter, Stage, canonical_json
-from simulator.running.execution import Ask, Event, execute
+from simulator.running.calls import KEY_VERSION, Stage, canonical_json
+from simulator.running.events import Event, StageProgress
+from simulator.running.execution import execute
 from simulator.running.interrupts import draining
-from simulator.running.journal import Journal, PlanRow, Spent
+from simulator.running.journal import Journal, PlanRow
 from simulator.running.journal.records import Records
-from simulator.running.journal.shards import Shard, check_shards
+from simulator.running.journal.shards import Shard
+from simulator.running.lines import Ask
 from simulator.running.manifest import hash_templates, make_manifest
 from simulator.running.models import Model, check_model, locate_model, open_model
 from simulator.running.money import Money, check_budget
 from simulator.running.money.prices import PriceTable, load_prices
 from simulator.running.patience import Patience
-from simulator.running.plan import GeneratePlan, RewritePlan, models_of
+from simulator.running.plan import GeneratePlan, RewritePlan, label_of, models_of
 from simulator.running.replies import REPLY_STATUSES
 from simulator.storage import write_text
 
 __all__ = [
     "NOT_OK",
-    "StageProgress",
     "check_models",
+    "execute_stage",
     "frozen_study",
-    "label_of",
     "open_money",
     "open_run",
     "run_campaign",
@@ -44,29 +44,6 @@ __all__ = [
 
 NOT_OK = frozenset(REPLY_STATUSES) - {"ok"}
 """The reply statuses that ``--retry`` asks for again."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageProgress:
-    """Told once a stage begins.
-
-    Parameters
-    ----------
-    stage
-        Which one.
-    total, done
-        How many calls it has in all, and how many of them have a reply that is kept.
-    spent
-        What the run has spent so far, in all its starts.
-    budget
-        US dollars that it may spend in all; None where there is no limit.
-    """
-
-    stage: Stage | Literal["pilot"]
-    total: int
-    done: int
-    spent: Spent
-    budget: float | None = None
 
 
 def run_folder(study: Study, runs: Path, *, model: str | None = None) -> Path:
@@ -117,7 +94,6 @@ def open_run(study: Study, folder: Path, *, shard: Shard | None = None) -> Itera
         As their docstrings say.
     """
     check_models(study)
-    check_shards(folder, shard)
     with Journal(folder, write=True, shard=shard) as journal:
         text = dump_study(study)
         journal.begin(text, study.campaign.name)
@@ -283,43 +259,60 @@ async def _execute(
     walk: _Walk, stage: Stage, ranges: list[range], asks: Callable[[range], Iterator[Ask]], stop: asyncio.Event
 ) -> None:
     """Ask what a stage's plan has and the journal has not, each model's part of it in a line of its own."""
-    total, done = _count(walk, stage, range(ranges[0].start, ranges[-1].stop))
+    total, done = _count(walk, stage)
     walk.begin_stage(StageProgress(stage, total, done, walk.journal.spent(), walk.money.budget))
+    await execute_stage(
+        walk.study,
+        stage,
+        [asks(positions) for positions in ranges],
+        walk.journal,
+        stop=stop,
+        report=walk.report,
+        again=walk.again,
+        patience=walk.patience,
+        money=walk.money,
+    )
+
+
+async def execute_stage(
+    study: Study,
+    stage: Stage,
+    asks: Sequence[Iterator[Ask]],
+    journal: Journal,
+    *,
+    stop: asyncio.Event,
+    report: Callable[[Event], None],
+    again: frozenset[str] = frozenset(),
+    patience: Patience | None = None,
+    money: Money | None = None,
+) -> None:
+    """Open a stage's models and `execute` what each is asked; entries of one model that are alike share a line.
+
+    Parameters
+    ----------
+    study, stage
+        Which models: those of `models_of`.
+    asks
+        What is asked of each of them, in their order.
+    journal, stop, report, again, patience, money
+        As of `execute`, which says what is raised.
+    """
     lines: dict[str, Iterator[Ask]] = {}
     models: dict[str, Model] = {}
     async with AsyncExitStack() as stack:
-        for positions, (choice, params) in zip(ranges, models_of(walk.study)[stage], strict=True):
+        for wanted, (choice, params) in zip(asks, models_of(study)[stage], strict=True):
             label = label_of(choice, params)
-            lines[label] = chain(lines.get(label, ()), asks(positions))
+            lines[label] = chain(lines.get(label, ()), wanted)
             if label not in models:
-                models[label] = await _open(stack, walk, choice.model, params)
-        await execute(
-            lines,
-            models,
-            walk.journal,
-            stop=stop,
-            report=walk.report,
-            again=walk.again,
-            patience=walk.patience,
-            money=walk.money,
-        )
+                models[label] = open_model(locate_model(choice.model, study.root, given=study.given), params)
+                stack.push_async_callback(models[label].close)
+        await execute(lines, models, journal, stop=stop, report=report, again=again, patience=patience, money=money)
 
 
-def _count(walk: _Walk, stage: Stage, positions: range) -> tuple[int, int]:
+def _count(walk: _Walk, stage: Stage) -> tuple[int, int]:
     """Return how many calls a stage has, and how many of them are not to be asked."""
     planned = walk.journal.planned(stage)
     total, done = (0, 0) if planned is None else (planned.calls, planned.done)
     if walk.again and done:
-        done = max(0, total - sum(1 for _ in _missing(walk, stage, positions)))
+        done = total - walk.journal.count_missing(stage, again=walk.again)
     return total, done
-
-
-async def _open(stack: AsyncExitStack, walk: _Walk, name: str, params: dict[str, Parameter]) -> Model:
-    model = open_model(locate_model(name, walk.study.root, given=walk.study.given), params)
-    stack.push_async_callback(model.close)
-    return model
-
-
-def label_of(choice: ModelChoice, params: dict[str, Parameter]) -> str:
-    """Tell apart two entries of one model with other parameters."""
-    return f"{choice.model} {canonical_json(params)}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from simulator.definitions import Study
     from simulator.running.money.prices import PriceTable
-    from simulator.running.size import PlanSize
+    from simulator.running.size import PlanSize, SizeRow
     from simulator.running.size.pilot import Pilot
     from simulator.running.size.ranges import Range
 
@@ -61,9 +61,9 @@ def plan(
     """
     from simulator.definitions import load_campaign
     from simulator.running.campaign_run import run_folder
+    from simulator.running.money.prices import read_prices
     from simulator.running.size import size_of
     from simulator.running.size.pilot import narrow
-    from simulator.running.start import read_prices
 
     loaded = load_campaign(campaign, folder=study, model=model)
     table = read_prices(loaded, study, prices)
@@ -88,7 +88,8 @@ def _pilot(loaded: Study, folder: Path, calls: int, *, prices: PriceTable, budge
     """Make some of a campaign's calls, with progress; an interrupted pilot measures what it has."""
     import os
 
-    from simulator.running.campaign_run import StageProgress
+    from simulator.running.ending import FINISHING, INTERRUPTED
+    from simulator.running.events import StageProgress
     from simulator.running.journal.entries import Spent
     from simulator.running.progress import RunProgress, ceilings_of
     from simulator.running.size.pilot import run_pilot
@@ -96,10 +97,11 @@ def _pilot(loaded: Study, folder: Path, calls: int, *, prices: PriceTable, budge
     with RunProgress(console(stderr=True), ceilings=ceilings_of(loaded), events=json) as progress:
 
         def interrupted(times: int) -> None:
-            progress.say("Finishing what is in flight; press Ctrl-C again to stop at once.")
-            if times > 1:  # every finished reply is recorded
-                progress.close()
-                os._exit(130)
+            if times == 1:
+                progress.say(FINISHING)
+                return
+            progress.close()
+            os._exit(INTERRUPTED)  # every finished reply is recorded
 
         progress.say(f"A pilot of {plural(calls, 'call')}, recorded in {folder}.")
         progress.begin_stage(StageProgress("pilot", calls, 0, Spent(), budget))
@@ -139,8 +141,9 @@ _SHOWN: dict[str, Callable[[float], str]] = {
 def _plan_document(
     name: str, size: PlanSize, budget: float | None, warnings: list[str], *, pilot: Pilot | None, run: Path | None
 ) -> dict[str, Any]:
-    def ranges(of: Any) -> dict[str, Any]:
-        both = {what: getattr(of, what) for what in ("calls", "tokens", "read", "written", "cost", "seconds")}
+    def ranges(of: PlanSize | SizeRow) -> dict[str, Any]:
+        names = ("calls", "tokens", "read", "written", "cost", "seconds")
+        both: dict[str, Range] = {what: getattr(of, what) for what in names}
         return {what: {"low": value.low, "high": value.high} for what, value in both.items()}
 
     return {
@@ -161,7 +164,7 @@ def _plan_document(
     }
 
 
-def _cells(of: Any) -> Iterator[str]:
+def _cells(of: PlanSize | SizeRow) -> Iterator[str]:
     for what, shown in _SHOWN.items():
         value: Range = getattr(of, what)
         if value.low is None or value.high is None:

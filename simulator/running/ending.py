@@ -14,10 +14,13 @@ from simulator.terminal import print_json
 if TYPE_CHECKING:
     from simulator.running.progress import RunProgress
 
-__all__ = ["INTERRUPTED", "Ending", "print_ending"]
+__all__ = ["FINISHING", "INTERRUPTED", "Ending", "print_ending"]
 
 INTERRUPTED = 130
 """The exit status of a run that Ctrl-C or SIGTERM has stopped."""
+
+FINISHING = "Finishing what is in flight; press Ctrl-C again to stop at once."
+"""What is shown after the first Ctrl-C."""
 
 _STOPPED = "Stopped; every finished reply is recorded."
 
@@ -41,7 +44,7 @@ class Ending:
     def interrupt(self, times: int) -> None:
         """Heed Ctrl-C: the first lets what is in flight be finished, the second ends the process."""
         if times == 1:
-            self._progress.say("Finishing what is in flight; press Ctrl-C again to stop at once.")
+            self._progress.say(FINISHING)
             return
         self._progress.close()
         self.tell_interrupted()

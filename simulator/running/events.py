@@ -5,11 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from simulator.running.calls import Call
+from simulator.running.calls import Call, Stage
+from simulator.running.journal.entries import Spent
 
-__all__ = ["Event", "Kind"]
+__all__ = ["Event", "Kind", "StageProgress"]
 
 Kind = Literal["recorded", "known", "waiting", "limit", "paused"]
+
+
+@dataclass(frozen=True, slots=True)
+class StageProgress:
+    """Told once a stage begins.
+
+    Parameters
+    ----------
+    stage
+        Which one.
+    total, done
+        How many calls it has in all, and how many of them have a reply that is kept.
+    spent
+        What the run has spent so far, in all its starts.
+    budget
+        US dollars that it may spend in all; None where there is no limit.
+    """
+
+    stage: Stage | Literal["pilot"]
+    total: int
+    done: int
+    spent: Spent
+    budget: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

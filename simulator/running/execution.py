@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simulator.errors import OutageError, QuotaError, RateLimitError, RetryableError, SociolectError
+from simulator.errors import ModelError, OutageError, QuotaError, RateLimitError, RetryableError, SociolectError
 from simulator.running.calls import Call
 from simulator.running.events import Event
 from simulator.running.journal import Journal
@@ -18,7 +18,6 @@ from simulator.running.lines import (
     Ask,
     Execution,
     Line,
-    asked_wait,
     begin_attempt,
     concerns_one,
     end_line,
@@ -31,7 +30,7 @@ from simulator.running.lines import (
 )
 from simulator.running.models import Model
 from simulator.running.models.failures import scrub
-from simulator.running.patience import Patience
+from simulator.running.patience import Patience, asked_wait
 from simulator.running.replies import Reply, repair_reply, repair_text
 
 if TYPE_CHECKING:
@@ -197,13 +196,16 @@ async def _answer(work: _Work, line: Line, ask: Ask, key: str) -> None:
                 return
             if wait is not None:
                 limited_at = attempt.begun + seconds if isinstance(outcome, RateLimitError) else math.inf
-                about = {
-                    "seconds": max(wait, asked_wait(outcome)),
-                    "reason": scrub(str(outcome)),
-                    "cost_at_most": _note(work, line, ask.call, outcome, seconds, attempts),
-                    "attempts": attempts,
-                }
-                tell(work.run, line, "waiting", call=ask.call, **about)
+                tell(
+                    work.run,
+                    line,
+                    "waiting",
+                    call=ask.call,
+                    seconds=max(wait, asked_wait(outcome)),
+                    reason=scrub(str(outcome)),
+                    cost_at_most=_note(work, line, ask.call, outcome, seconds, attempts),
+                    attempts=attempts,
+                )
                 if wait and await set_within(line.over, wait):
                     return
                 continue
@@ -225,15 +227,24 @@ async def _record(
     cost, at_most = price_attempt(work.run, line, ask.call, outcome)
     entry = Entry(ask.call, reply, seconds, attempts, cost, at_most, ask.make_variants(reply))
     await work.recorder.record(entry)
-    reason = reply.error or ""
-    money = {"cost": cost, "cost_at_most": at_most}
-    about = {"status": reply.status, "seconds": seconds, "reason": reason, "attempts": attempts, **money}
-    tell(work.run, line, "recorded", call=ask.call, **about)
+    tell(
+        work.run,
+        line,
+        "recorded",
+        call=ask.call,
+        status=reply.status,
+        seconds=seconds,
+        reason=reply.error or "",
+        cost=cost,
+        cost_at_most=at_most,
+        attempts=attempts,
+    )
 
 
 def _error_reply(error: SociolectError, attempts: int) -> Reply:
     given_up = f" (given up after {attempts} attempts)" if attempts > 1 else ""
-    return repair_reply(Reply("error", error=f"{scrub(str(error))}{given_up}"))
+    sent = error.sent if isinstance(error, ModelError) else {}
+    return repair_reply(Reply("error", sent=sent, error=f"{scrub(str(error))}{given_up}"))
 
 
 def _outage(line: Line, reply: Reply) -> OutageError:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["draining"]
 
@@ -17,6 +19,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @contextmanager
 def draining(stop: asyncio.Event, interrupted: Callable[[int], None]) -> Iterator[None]:
     """Set ``stop`` at the first signal, so that what is in flight is finished; a third one has its ordinary effect.
+
+    Afterwards signals are handled as before. Outside of the main thread they are left alone.
 
     Parameters
     ----------
@@ -33,21 +37,22 @@ def draining(stop: asyncio.Event, interrupted: Callable[[int], None]) -> Iterato
         times += 1
         stop.set()
         if times == 2:
-            _forget(loop)
+            _give_back(loop, before)
         interrupted(times)
 
-    try:
-        for signum in _SIGNALS:
-            loop.add_signal_handler(signum, drain)
-    except (ValueError, RuntimeError):  # not in the main thread: the embedding program owns its signals
-        yield
-        return
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {signum: signal.getsignal(signum) for signum in _SIGNALS}
+    for signum in before:
+        loop.add_signal_handler(signum, drain)
     try:
         yield
     finally:
-        _forget(loop)
+        _give_back(loop, before)
 
 
-def _forget(loop: asyncio.AbstractEventLoop) -> None:
-    for signum in _SIGNALS:
-        loop.remove_signal_handler(signum)
+def _give_back(loop: asyncio.AbstractEventLoop, before: dict[signal.Signals, Any]) -> None:
+    """Let signals be handled as they were, unless that has been done."""
+    for signum, handler in before.items():
+        if loop.remove_signal_handler(signum) and handler is not None:  # None: of a library in C, which we cannot name
+            signal.signal(signum, handler)

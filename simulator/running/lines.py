@@ -10,7 +10,7 @@ import asyncio
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from simulator.errors import (
     AccessError,
@@ -18,7 +18,6 @@ from simulator.errors import (
     ModelError,
     OutageError,
     QuotaError,
-    RateLimitError,
     RetryableError,
     SociolectError,
 )
@@ -26,6 +25,7 @@ from simulator.running.calls import Call
 from simulator.running.events import Event, Kind
 from simulator.running.limits import Limit, Wait
 from simulator.running.models.failures import scrub
+from simulator.running.patience import asked_wait
 from simulator.running.replies import Reply, repair_reply
 from simulator.running.variants import Variant
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from simulator.running.models import Model
     from simulator.running.money import Money
 
-__all__ = ["Ask", "Attempt", "Execution", "Line", "asked_wait", "begin_attempt", "concerns_one", "end_line"]
-__all__ += ["first_error", "make_attempt", "open_line", "price_attempt", "set_within", "tell"]
+__all__ = ["Ask", "Attempt", "Execution", "Line", "begin_attempt", "concerns_one", "end_line", "first_error"]
+__all__ += ["make_attempt", "open_line", "price_attempt", "set_within", "tell"]
 
 _FREE: Final = frozenset({"embedded", "mock"})
 """The families of models whose calls cost nothing, where nobody says what anything costs."""
@@ -235,11 +235,6 @@ def _leave(
         tell(run, line, "limit", reason=reason)
 
 
-def asked_wait(error: RetryableError) -> float:
-    """Return for how many seconds the provider asks to be left alone."""
-    return (error.seconds or 0.0) if isinstance(error, RateLimitError) else 0.0
-
-
 def price_attempt(
     run: Execution, line: Line, call: Call, outcome: Reply | SociolectError | None
 ) -> tuple[float | None, float | None]:
@@ -303,7 +298,19 @@ def _over_budget(run: Execution, line: Line, call: Call) -> BudgetError:
 # -- telling and waiting ----------------------------------------------------------------------------------------------
 
 
-def tell(run: Execution, line: Line, kind: Kind, **about: Any) -> None:
+class _About(TypedDict, total=False):
+    """What an `Event` says besides its kind and its line."""
+
+    call: Call
+    status: str
+    seconds: float
+    reason: str
+    cost: float | None
+    cost_at_most: float | None
+    attempts: int
+
+
+def tell(run: Execution, line: Line, kind: Kind, **about: Unpack[_About]) -> None:
     """Report an event of a line."""
     run.report(Event(kind, line.name, limit=line.limit.window, in_flight=line.limit.in_flight, **about))
 

@@ -9,9 +9,14 @@ from typing import Self
 from simulator.errors import QuotaError, RateLimitError, RetryableError
 from simulator.running.calls import derive_seed
 
-__all__ = ["Patience"]
+__all__ = ["Patience", "asked_wait"]
 
 _MOST_DOUBLINGS = 64
+
+
+def asked_wait(error: RetryableError) -> float:
+    """Return for how many seconds the provider asks to be left alone."""
+    return (error.seconds or 0.0) if isinstance(error, RateLimitError) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ class Patience:
         QuotaError
             The provider asks for more than ``longest_asked``, or has put the call off for ``longest_total``.
         """
-        asked = (error.seconds or 0.0) if isinstance(error, RateLimitError) else 0.0
+        asked = asked_wait(error)
         if asked > self.longest_asked:
             raise QuotaError(
                 f"The provider asks to wait {asked:,.0f} s before the next call ({error}) Every finished reply is "

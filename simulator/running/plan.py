@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from simulator.definitions import ModelChoice, Study
 from simulator.prompts import render_generate, render_rewrite
-from simulator.running.calls import Call, Form, Message, Parameter, Stage, derive_seed
+from simulator.running.calls import Call, Form, Message, Parameter, Stage, canonical_json, derive_seed
 from simulator.running.models import describe_model
 from simulator.running.models.parameters import LOCAL_PARAMETERS
 from simulator.running.variants import Variant, variant_id
@@ -29,6 +29,7 @@ __all__ = [
     "PlannedRewrite",
     "RewritePlan",
     "generation_params",
+    "label_of",
     "model_params",
     "models_of",
     "rewriting_params",
@@ -214,6 +215,11 @@ def models_of(study: Study) -> dict[Stage, list[tuple[ModelChoice, dict[str, Par
         "rewrite": [(study.campaign.prompts.model, rewriting_params(study))],
         "generate": [(choice, generation_params(study, choice)) for choice in study.campaign.generate.models],
     }
+
+
+def label_of(choice: ModelChoice, params: dict[str, Parameter]) -> str:
+    """Tell apart two entries of one model with other parameters."""
+    return f"{choice.model} {canonical_json(params)}"
 
 
 def rewriting_params(study: Study) -> dict[str, Parameter]:

@@ -6,9 +6,6 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from simulator.definitions import Study
-from simulator.definitions.finding import builtin_folder
-from simulator.definitions.text_reading import is_below
 from simulator.errors import (
     AccessError,
     BudgetError,
@@ -20,23 +17,8 @@ from simulator.errors import (
     SociolectError,
 )
 from simulator.running.models.failures import scrub
-from simulator.running.money.prices import PriceTable, load_prices
 
-__all__ = ["Start", "read_prices", "resume_command", "why_stopped"]
-
-
-def read_prices(loaded: Study, study: Path, given: Path | None) -> PriceTable:
-    """Return the prices that hold for a campaign: those of a given file before its study's before the built-in ones.
-
-    A built-in campaign belongs to the study that the person at the keyboard names.
-
-    Raises
-    ------
-    DefinitionError
-        A file of prices is wrong.
-    """
-    builtin = is_below(loaded.source, builtin_folder("campaigns"))
-    return load_prices(study if builtin else loaded.root, given)
+__all__ = ["Start", "resume_command", "why_stopped"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from math import isclose
 
+from simulator.running.calls import key_of
 from simulator.running.journal.migrations import digest_row
 from simulator.running.journal.reading import read_counts, read_spent
-from simulator.running.journal.writing import key_of
 
 __all__ = ["check_journal"]
 

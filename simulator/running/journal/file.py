@@ -12,7 +12,7 @@ from simulator.errors import JournalDamagedError, JournalError, RecordError, Soc
 from simulator.running.journal.migrations import MIGRATIONS, migrate
 from simulator.storage import disk_reason
 
-__all__ = ["connect_reader", "connect_writer", "journal_storage", "settle_folder"]
+__all__ = ["UnmadeJournalError", "connect_reader", "connect_writer", "journal_storage", "settle_folder"]
 
 _CACHE_KIB = 8_000
 """Of pages, for each connection: the indexes of a million calls do not fit, their upper levels do."""
@@ -33,6 +33,10 @@ _DISK_REASONS = {
     ),
 }
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+class UnmadeJournalError(RecordError):
+    """A journal without a schema: its process is only making it, or was killed in the middle. Nothing is in it."""
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
@@ -89,7 +93,8 @@ def _check_version(connection: sqlite3.Connection, path: Path, *, at_least: int 
             f"it. Install that version to read it."
         )
     if version < at_least:
-        raise RecordError(
+        kind = RecordError if version else UnmadeJournalError
+        raise kind(
             f"{path} has schema {version}; this Sociolect reads schema {at_least}. If it is the journal of a run, give "
             f"that run's command again: it brings the journal up to date and asks for nothing that is recorded. If "
             f"not, name a run folder."

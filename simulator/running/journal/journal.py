@@ -226,7 +226,7 @@ class Journal:
         return self._read(reading.read_planned, stage)
 
     def plan(self, stage: Stage) -> Iterator[PlanRow]:
-        """Yield what the current campaign plans in a stage, in order; nothing where that is not known yet."""
+        """Yield what the current campaign plans in a stage, in order, be it out of date; nothing before it is known."""
         first: int | None = -(2**63)
         while first is not None:
             page = self._read(reading.read_plan, stage, first)
@@ -259,6 +259,13 @@ class Journal:
         while first < last:
             page, first = self._read(reading.read_missing, stage, first, last, again, since)
             yield from page
+
+    def count_missing(self, stage: Stage, *, again: frozenset[str] = frozenset()) -> int:
+        """Return how many calls of a stage's plan are still to ask; `missing` gives a call once for each of its rows.
+
+        ``again`` are statuses of latest replies with which a call counts as one that is to be asked.
+        """
+        return self._read(reading.count_missing, stage, again)
 
     def call(self, key: str) -> dict[str, Any]:
         """Return the document of a recorded call: stage, model, form, params, messages, repeat and seed.

@@ -12,6 +12,7 @@ from simulator.running.replies import Reply, ReplyStatus, Tokens
 from simulator.running.variants import Variant
 
 __all__ = [
+    "count_missing",
     "read_attempts",
     "read_call",
     "read_campaign",
@@ -93,6 +94,19 @@ def read_missing(
         (stage, begin[0], end, since, json.dumps(sorted(again)), _PAGE),
     ).fetchall()
     return [PlanRow(*row) for row in rows], rows[-1][0] + 1 if len(rows) == _PAGE else end
+
+
+def count_missing(connection: sqlite3.Connection, stage: Stage, again: frozenset[str]) -> int:
+    """Return how many distinct calls of the current campaign's plan have no reply, or one of these statuses."""
+    row = _one(
+        connection,
+        "SELECT count(*) FROM (SELECT DISTINCT call FROM plans WHERE campaign = (SELECT campaign FROM current) "
+        "AND stage = ?) AS planned WHERE coalesce((SELECT status IN (SELECT value FROM json_each(?)) "
+        "FROM replies WHERE replies.call = planned.call ORDER BY number DESC LIMIT 1), 1)",
+        stage,
+        json.dumps(sorted(again)),
+    )
+    return 0 if row is None else int(row[0])
 
 
 def read_call(connection: sqlite3.Connection, key: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, Self
 from simulator.errors import RecordError
 from simulator.running.calls import Stage
 from simulator.running.journal.entries import Planned, PlanRow, Recorded, Spent
+from simulator.running.journal.file import UnmadeJournalError
 from simulator.running.journal.journal import Journal
 from simulator.running.journal.shards import Shard, journals_of
 
@@ -45,7 +46,7 @@ class Records:
                 f"read as one. Move those that do not belong here to a folder of their own."
             )
         with ExitStack() as stack:
-            self.journals = tuple(stack.enter_context(Journal(folder, shard=shard)) for shard in shards)
+            self.journals = tuple(stack.enter_context(journal) for journal in _open(folder, shards))
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -155,6 +156,22 @@ class Records:
 def _rows(journal: Journal, stage: Stage) -> Iterator[tuple[PlanRow, Journal]]:
     for row in journal.plan(stage):
         yield row, journal
+
+
+def _open(folder: Path, shards: list[Shard | None]) -> Iterator[Journal]:
+    """Open the journals of a run, but for those of other shards that are only being made."""
+    unmade: UnmadeJournalError | None = None
+    opened = 0
+    for shard in shards:
+        try:
+            journal = Journal(folder, shard=shard)
+        except UnmadeJournalError as error:
+            unmade = error
+            continue
+        opened += 1
+        yield journal
+    if unmade is not None and not opened:
+        raise unmade
 
 
 def _names(shards: list[Shard | None]) -> str:

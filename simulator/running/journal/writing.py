@@ -6,7 +6,6 @@ transaction as the replies, so that they are true at any time and nobody has to 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections import Counter
@@ -15,22 +14,17 @@ from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 
-from simulator.running.calls import Call, Stage
+from simulator.running.calls import Call, Stage, key_of
 from simulator.running.journal.entries import Entry, FailedAttempt, Planned, PlanRow
 from simulator.running.journal.migrations import digest_row
 from simulator.running.replies import repair_reply, repair_text
 from simulator.running.variants import Variant
 
-__all__ = ["key_of", "write_campaign", "write_entries", "write_plan", "write_variants"]
+__all__ = ["write_campaign", "write_entries", "write_plan", "write_variants"]
 
 _MOST = 2**63 - 1
 """What SQLite can hold; a provider that reports nonsense ends no run."""
 _CHUNK = 10_000
-
-
-def key_of(document: str) -> str:
-    """Return the key of a call's canonical JSON document, as `Call.key` does of the call."""
-    return hashlib.sha256(document.encode()).hexdigest()[:32]
 
 
 def write_campaign(connection: sqlite3.Connection, text: str, name: str) -> None:

@@ -39,7 +39,7 @@ from simulator.running.models.weights import (
     embedded_weights,
     find_parts,
 )
-from simulator.running.replies import Reply, Tokens, repair_text
+from simulator.running.replies import Reply, Tokens, repair_reply
 
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -144,6 +144,7 @@ class Engine:
     @classmethod
     def share(cls, path: str, *, context: int, parallel: int, threads: int) -> Engine:
         """Return the process's engine with these settings, perhaps not loaded yet. Each `share` needs a `release`."""
+        path = str(Path(path).expanduser().absolute()) if path else ""
         key = (path, context, parallel, threads)
         with cls._lock:
             engine = cls._shared.get(key)
@@ -325,7 +326,7 @@ class EmbeddedModel:
         self._file = Path(path).name if path else f"{WEIGHTS_FILE} sha256:{WEIGHTS_SHA256[:12]}"
         threads = params.get("threads")
         self._engine: Engine | None = Engine.share(
-            str(Path(path).expanduser().absolute()) if path else "",
+            path,
             context=self.info.context_tokens or CONTEXT_TOKENS,
             parallel=self.info.parallel,
             threads=threads if isinstance(threads, int) else count_threads(),
@@ -346,15 +347,15 @@ class EmbeddedModel:
         request = build_request(call.messages, call.form)
         sent = choose_sampling(call.params, call.seed)
         completion = await self._engine.ask(call.form, {**request, **sent})
-        text, repaired = repair_text(completion.text)
-        return Reply(
-            status=classify_reply(text, finish=completion.finish),
-            text=text,
-            tokens=Tokens(input=completion.prompt_tokens, cached=0, output=completion.output_tokens, reasoning=0),
-            model_reported=self._file,
-            finish=completion.finish,
-            sent={**sent, "form": call.form, "context": self._engine.context, "parallel": self._engine.parallel},
-            error=f"{repaired} half surrogate pairs were replaced" if repaired else None,
+        return repair_reply(
+            Reply(
+                status=classify_reply(completion.text, finish=completion.finish),
+                text=completion.text,
+                tokens=Tokens(input=completion.prompt_tokens, cached=0, output=completion.output_tokens, reasoning=0),
+                model_reported=self._file,
+                finish=completion.finish,
+                sent={**sent, "form": call.form, "context": self._engine.context, "parallel": self._engine.parallel},
+            )
         )
 
     async def close(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import itertools
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from simulator.running.models.providers import (
     is_foreign,
 )
 from simulator.running.models.statuses import classify_reply, is_broken_off
-from simulator.running.replies import Reply, Tokens, repair_text
+from simulator.running.replies import Reply, Tokens, repair_reply, repair_text
 from simulator.terminal import printable
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class LangChainModel:
         self._address = find_address(family, params)
         self._clients: dict[tuple[tuple[str, Parameter], ...], BaseChatModel] = {}
         self._class = _import_class(self._provider)
+        _ignore_warnings_of(self._provider)
         self._longest = read_number(params, "timeout") or TIMEOUT
         # Some integrations keep HTTP clients in a cache of the process, by address and time-out; taken up again under
         # another event loop they fail. A time-out of its own gives each opened model clients of its own.
@@ -84,12 +86,9 @@ class LangChainModel:
                 client = client.model_copy(update={"seed": call.seed})
             messages = _to_langchain(call.messages)
             sent = self._read_sent(client, messages)
-            with warnings.catch_warnings():
-                # Integrations warn of what concerns programmers (a renamed field, an empty first chunk), not users.
-                warnings.simplefilter("ignore")
-                # The clients' own time-outs are about single reads, and begin anew with each byte that comes.
-                async with asyncio.timeout(self._longest):
-                    answer = await client.ainvoke(messages)
+            # The clients' own time-outs are about single reads, and begin anew with each byte that comes.
+            async with asyncio.timeout(self._longest):
+                answer = await client.ainvoke(messages)
         except Exception as problem:
             if is_filtered(problem):
                 return Reply(
@@ -98,10 +97,15 @@ class LangChainModel:
             failure = self._explain_failure(problem)
         if failure is not None:
             # Raised out here, so that the provider's exception, whose request holds the key, is not chained to it.
+            failure.sent = sent
             raise failure
         reply = read_message(answer, sent=sent, key=self._key)
         if is_broken_off(reply.finish):
-            raise RetryableError(f"{self.info.name} broke off its answer, with the word {reply.finish}.", charged=True)
+            broken = RetryableError(
+                f"{self.info.name} broke off its answer, with the word {reply.finish}.", charged=True
+            )
+            broken.sent = sent
+            raise broken
         return reply
 
     def _explain_failure(self, problem: BaseException) -> ModelError:
@@ -251,17 +255,18 @@ def read_message(answer: AIMessage, *, sent: dict[str, object], key: str | None 
         "BLOCK_REASON_UNSPECIFIED",
         "BLOCKED_REASON_UNSPECIFIED",
     )
-    whole, repaired = repair_text(cut_key(text or refusal, key))
+    whole = cut_key(text or refusal, key)
     reported = str(metadata.get("model_name") or metadata.get("model") or "")
     fingerprint = metadata.get("system_fingerprint")
-    return Reply(
-        status=classify_reply(whole, finish=finish, refusal=refusal, blocked=blocked),
-        text=whole,
-        tokens=_read_tokens(answer.usage_metadata),
-        model_reported=cut_key(f"{reported} ({fingerprint})" if fingerprint else reported, key),
-        finish=cut_key(finish, key),
-        sent=sent,
-        error=f"{repaired} half surrogate pairs were replaced" if repaired else None,
+    return repair_reply(
+        Reply(
+            status=classify_reply(whole, finish=finish, refusal=refusal, blocked=blocked),
+            text=whole,
+            tokens=_read_tokens(answer.usage_metadata),
+            model_reported=cut_key(f"{reported} ({fingerprint})" if fingerprint else reported, key),
+            finish=cut_key(finish, key),
+            sent=sent,
+        )
     )
 
 
@@ -332,6 +337,18 @@ def _import_class(provider: Provider) -> type[BaseChatModel]:
     return found
 
 
+def _ignore_warnings_of(provider: Provider) -> None:
+    """Ignore what a provider's package warns of while it is asked: it concerns programmers, not users.
+
+    Such as a renamed field, an empty first chunk, a word in an answer that is new to it. The filters name who warns and
+    stay, so that all other warnings are heard. To put filters in place for each call and take them away after it, as
+    `warnings.catch_warnings` does, is not for calls that overlap: they would put back each other's.
+    """
+    makers = "|".join(re.escape(name) for name in (provider.module, provider.sdk, "langchain_core") if name)
+    warnings.filterwarnings("ignore", module=rf"(?:{makers})(?:\.|$)")
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", module=r"pydantic\.main$")
+
+
 async def _close(client: BaseChatModel) -> None:
     """Close whatever connections a LangChain object holds, where it has a way to say so."""
     aclose = getattr(client, "aclose", None)
@@ -343,7 +360,6 @@ async def _close(client: BaseChatModel) -> None:
         close = getattr(inner, "close", None) or getattr(getattr(inner, "_client", None), "aclose", None)
         if close is not None:
             await close()
-    for name in ("root_client",):
-        close = getattr(getattr(client, name, None), "close", None)
-        if close is not None:
-            close()
+    close = getattr(getattr(client, "root_client", None), "close", None)
+    if close is not None:
+        close()

@@ -26,6 +26,7 @@ import random
 import re
 import sys
 import traceback
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -36,9 +37,12 @@ from simulator.running.calls import Call, Parameter, derive_seed
 from simulator.running.models.opening import ModelInfo
 from simulator.running.models.parameters import KNOWN_PARAMETERS, read_number
 from simulator.running.models.statuses import classify_reply
-from simulator.running.replies import Reply, Tokens, find_fault, repair_text
+from simulator.running.replies import Reply, Tokens, find_fault, repair_reply
 
 __all__ = ["Answer", "MockModel", "answer_plausibly", "check_mock", "describe_mock", "open_mock"]
+
+_REMEMBERED: Final = 1000
+"""Calls that a mock model keeps: a campaign of a million must not fill the memory."""
 
 Answer = Callable[[Call], str | Reply | Awaitable[str | Reply]]
 """What a mock model is made of: a call in, an answer out."""
@@ -102,8 +106,12 @@ class MockModel:
         # What is recorded is the same wherever the file lies.
         rest = self.info.name.removeprefix("mock").removeprefix(":")
         self._reported = f"mock:{Path(rest).name}" if rest else "mock"
-        self.calls: list[Call] = []
-        """Every call that was asked, in order; so that a test can look at them."""
+        self._calls: deque[Call] = deque(maxlen=_REMEMBERED)
+
+    @property
+    def calls(self) -> list[Call]:
+        """The last thousand calls that were asked, in order; so that a test can look at them."""
+        return list(self._calls)
 
     async def ask(self, call: Call) -> Reply:
         """Return the function's answer as a reply.
@@ -113,7 +121,7 @@ class MockModel:
         ModelError
             What the function raised; a `RejectedError` that names the place where it failed otherwise.
         """
-        self.calls.append(call)
+        self._calls.append(call)
         try:
             answer = self._answer(call)
             if inspect.isawaitable(answer):
@@ -131,20 +139,16 @@ class MockModel:
                 f"The mock's answer is of type {type(answer).__name__}; it must be a text or a Reply. Correct the "
                 "function."
             )
-        text, repaired = repair_text(answer)
-        return Reply(
-            status=classify_reply(text, finish="stop"),
-            text=text,
-            tokens=Tokens(
-                input=sum(len(message.text.split()) for message in call.messages),
-                cached=0,
-                output=len(text.split()),
-                reasoning=0,
-            ),
-            model_reported=self._reported,
-            finish="stop",
-            sent={**{name: value for name, value in call.params.items() if value is not None}, "seed": call.seed},
-            error=f"{repaired} half surrogate pairs were replaced" if repaired else None,
+        read = sum(len(message.text.split()) for message in call.messages)
+        return repair_reply(
+            Reply(
+                status=classify_reply(answer, finish="stop"),
+                text=answer,
+                tokens=Tokens(input=read, cached=0, output=len(answer.split()), reasoning=0),
+                model_reported=self._reported,
+                finish="stop",
+                sent={**{name: value for name, value in call.params.items() if value is not None}, "seed": call.seed},
+            )
         )
 
     async def close(self) -> None:

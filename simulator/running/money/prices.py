@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
@@ -20,6 +20,7 @@ from pydantic_core import PydanticCustomError
 from simulator.definitions.fields import Definition, Text
 from simulator.definitions.finding import builtin_folder
 from simulator.definitions.problems import validate
+from simulator.definitions.text_reading import is_below
 from simulator.definitions.yaml_reading import read_yaml, shorten
 from simulator.errors import UsageError
 from simulator.running.calls import Parameter
@@ -28,7 +29,10 @@ from simulator.running.models.parameters import find_fault
 from simulator.running.models.providers import find_address
 from simulator.running.money.money import FREE, Price
 
-__all__ = ["Listed", "PriceTable", "load_prices"]
+if TYPE_CHECKING:
+    from simulator.definitions import Study
+
+__all__ = ["Listed", "PriceTable", "load_prices", "read_prices"]
 
 MOST_DOLLARS: Final = 1_000_000
 """A dollar a token: no million tokens cost more."""
@@ -159,6 +163,20 @@ def load_prices(study_root: Path | None, given: Path | None = None) -> PriceTabl
     if given is not None:
         entries |= _read(given, given.resolve().parent, own=True)[1]
     return PriceTable(builtin.as_of, builtin.source, entries, home)
+
+
+def read_prices(loaded: Study, study: Path, given: Path | None) -> PriceTable:
+    """Return the prices that hold for a campaign: those of a given file before its study's before the built-in ones.
+
+    A built-in campaign belongs to the study that the person at the keyboard names.
+
+    Raises
+    ------
+    DefinitionError
+        A file of prices is wrong.
+    """
+    builtin = is_below(loaded.source, builtin_folder("campaigns"))
+    return load_prices(study if builtin else loaded.root, given)
 
 
 class _Entry(Definition):

@@ -16,9 +16,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from simulator.running.campaign_run import StageProgress, label_of
 from simulator.running.models import describe_model
-from simulator.running.plan import models_of
+from simulator.running.plan import label_of, models_of
 from simulator.running.progress.drawing import draw_stage, one_line
 from simulator.running.progress.events import ProgressEvents
 from simulator.running.progress.log import ProgressLog
@@ -26,7 +25,7 @@ from simulator.running.progress.tally import Ceilings, Tally
 
 if TYPE_CHECKING:
     from simulator.definitions import Study
-    from simulator.running.events import Event
+    from simulator.running.events import Event, StageProgress
 
 __all__ = ["ProgressPicture", "RunProgress", "ceilings_of"]
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from simulator.running.progress.pace import Pace, Share, split_rest, time_to_go
 
 if TYPE_CHECKING:
-    from simulator.running.campaign_run import StageProgress
-    from simulator.running.events import Event
+    from simulator.running.events import Event, StageProgress
 
 __all__ = ["Ceilings", "ModelTally", "Tally"]
 

@@ -10,25 +10,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simulator.definitions import Study
 from simulator.running.asks import rewrite_ask
 from simulator.running.calls import Call, Stage, derive_seed
-from simulator.running.campaign_run import label_of, open_money, open_run
-from simulator.running.execution import Ask, Event, execute
+from simulator.running.campaign_run import execute_stage, open_money, open_run
+from simulator.running.events import Event
 from simulator.running.interrupts import draining
 from simulator.running.journal import Journal
-from simulator.running.models import locate_model, open_model
+from simulator.running.lines import Ask
 from simulator.running.money import Money, Price
 from simulator.running.money.prices import PriceTable
 from simulator.running.patience import Patience
 from simulator.running.plan import GeneratePlan, PlannedRewrite, RewritePlan, models_of
 from simulator.running.size.estimates import CONFIDENCE, expect_drawn, mean_interval, share_interval
 from simulator.running.size.ranges import Range, divide
-from simulator.running.size.size import ONE_USABLE, PlanRow, PlanSize, add_up, time_for
+from simulator.running.size.size import ONE_USABLE, PlanSize, SizeRow, add_up, time_for
 from simulator.running.variants import Variant
 
 __all__ = ["Pilot", "PilotRow", "narrow", "run_pilot", "share_calls"]
@@ -179,7 +178,7 @@ class _Notes:
     assumptions: list[str] = field(default_factory=list)
 
 
-def _narrow_row(row: PlanRow, measured: PilotRow | None, calls: Range, notes: _Notes) -> PlanRow:
+def _narrow_row(row: SizeRow, measured: PilotRow | None, calls: Range, notes: _Notes) -> SizeRow:
     name = f"{row.model} ({row.stage})"
     if (row.calls.low or 0.0) > (calls.high or 0.0):
         notes.warnings.append(
@@ -204,7 +203,7 @@ def _narrow_row(row: PlanRow, measured: PilotRow | None, calls: Range, notes: _N
     return replace(narrowed, seconds=_narrow_seconds(row, narrowed, measured, notes))
 
 
-def _with_calls(row: PlanRow, calls: Range) -> PlanRow:
+def _with_calls(row: SizeRow, calls: Range) -> SizeRow:
     """Return a row with another number of calls, each as before."""
     if calls == row.calls:
         return row
@@ -235,7 +234,7 @@ def _narrow_mean(before: Range, values: tuple[float, ...], what: str, notes: _No
     return found
 
 
-def _narrow_seconds(row: PlanRow, narrowed: PlanRow, measured: PilotRow, notes: _Notes) -> Range:
+def _narrow_seconds(row: SizeRow, narrowed: SizeRow, measured: PilotRow, notes: _Notes) -> Range:
     each = mean_interval(measured.seconds)
     if each.low is None or not row.seconds.high:  # a mock takes no time worth telling
         return row.seconds
@@ -353,23 +352,16 @@ def _choose_calls(plan: GeneratePlan, number: int, drawn: list[Variant], repeats
 
 
 async def _execute(trial: _Trial, stage: Stage, asks: list[list[Ask]], stop: asyncio.Event) -> None:
-    study = trial.study
-    async with AsyncExitStack() as stack:
-        lines, models = {}, {}
-        for some, (choice, params) in zip(asks, models_of(study)[stage], strict=True):
-            label = label_of(choice, params)
-            lines[label] = iter(some)
-            models[label] = open_model(locate_model(choice.model, study.root, given=study.given), params)
-            stack.push_async_callback(models[label].close)
-        await execute(
-            lines,
-            models,
-            trial.journal,
-            stop=stop,
-            report=trial.report,
-            patience=trial.patience,
-            money=trial.money,
-        )
+    await execute_stage(
+        trial.study,
+        stage,
+        [iter(some) for some in asks],
+        trial.journal,
+        stop=stop,
+        report=trial.report,
+        patience=trial.patience,
+        money=trial.money,
+    )
 
 
 def _measure(trial: _Trial, stage: Stage, number: int, calls: list[Call]) -> PilotRow:

@@ -20,7 +20,7 @@ from simulator.running.money.prices import PriceTable, load_prices
 from simulator.running.plan import RewritePlan, models_of
 from simulator.running.size.ranges import NOTHING, UNKNOWN, Range, add_ranges, longest
 
-__all__ = ["ONE_USABLE", "PlanRow", "PlanSize", "Rate", "add_up", "size_of", "time_for"]
+__all__ = ["ONE_USABLE", "PlanSize", "Rate", "SizeRow", "add_up", "size_of", "time_for"]
 
 CHARACTERS_PER_TOKEN = (3.0, 6.0)
 """English prose and code lie between these for the tokenizers in use; 4 is the usual rule of thumb."""
@@ -69,7 +69,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRow:
+class SizeRow:
     """One model in one stage.
 
     Parameters
@@ -110,7 +110,7 @@ class PlanSize:
     written: Range
     cost: Range
     seconds: Range
-    rows: tuple[PlanRow, ...]
+    rows: tuple[SizeRow, ...]
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -144,7 +144,7 @@ def size_of(study: Study, prices: PriceTable | None = None, *, today: date | Non
     return add_up(rows, assumptions=_assumptions(rows, table), warnings=tuple(_warn(study, rows, table, today)))
 
 
-def add_up(rows: tuple[PlanRow, ...], *, assumptions: tuple[str, ...], warnings: tuple[str, ...]) -> PlanSize:
+def add_up(rows: tuple[SizeRow, ...], *, assumptions: tuple[str, ...], warnings: tuple[str, ...]) -> PlanSize:
     """Return the size of a campaign from that of its rows.
 
     Rewriting comes first, then all generating models at once: the slowest decides. Embedded models share one
@@ -182,7 +182,7 @@ def time_for(calls: Range, tokens: Range, each: Range, rate: Rate) -> Range:
     return Range(end(calls.low, tokens.low, each.low), end(calls.high, tokens.high, each.high))
 
 
-def _size_rewriting(study: Study, prices: PriceTable) -> PlanRow:
+def _size_rewriting(study: Study, prices: PriceTable) -> SizeRow:
     plan = RewritePlan(study)
     (choice, params) = models_of(study)["rewrite"][0]
     info = describe_model(choice.model, params)
@@ -203,7 +203,7 @@ def _size_rewriting(study: Study, prices: PriceTable) -> PlanRow:
     return _row("rewrite", 0, choice, params, Range(calls, calls), read, most, prices)
 
 
-def _size_generating(study: Study, prices: PriceTable) -> Iterator[PlanRow]:
+def _size_generating(study: Study, prices: PriceTable) -> Iterator[SizeRow]:
     """Yield the generating rows. A rewrite is not known before it is made: it is from its shortest to its longest."""
     stage, models = study.campaign.generate, models_of(study)
     groups = len(study.personas) * len(study.tasks)
@@ -225,14 +225,14 @@ def _row(
     read: Range,
     most: float,
     prices: PriceTable,
-) -> PlanRow:
+) -> SizeRow:
     info = describe_model(choice.model, params)
     limit = _longest_reply(params)
     written = calls * Range(min(SHORTEST_REPLY, limit), limit)
     price = prices.price(choice.model, params)
-    rate = Rate(info.parallel, _number(params, "requests_per_minute"), _number(params, "tokens_per_minute"))
+    rate = Rate(info.parallel, info.requests_per_minute, info.tokens_per_minute)
     fits = price is None or price.longest_input is None or most <= price.longest_input
-    return PlanRow(
+    return SizeRow(
         stage=stage,
         number=number,
         model=choice.model,
@@ -287,7 +287,7 @@ def _refuse_too_long(call: Call, info: ModelInfo, study: Study) -> None:
         )
 
 
-def _assumptions(rows: tuple[PlanRow, ...], prices: PriceTable) -> tuple[str, ...]:
+def _assumptions(rows: tuple[SizeRow, ...], prices: PriceTable) -> tuple[str, ...]:
     low, high = CHARACTERS_PER_TOKEN
     (slow_write, fast_write), (slow_read, fast_read) = EMBEDDED_SPEED
     lines = [
@@ -307,7 +307,7 @@ def _assumptions(rows: tuple[PlanRow, ...], prices: PriceTable) -> tuple[str, ..
     return tuple(lines)
 
 
-def _warn(study: Study, rows: tuple[PlanRow, ...], prices: PriceTable, today: date | None) -> Iterator[str]:
+def _warn(study: Study, rows: tuple[SizeRow, ...], prices: PriceTable, today: date | None) -> Iterator[str]:
     models = models_of(study)
     told: set[str] = set()
     old: list[str] = []
@@ -328,7 +328,7 @@ def _warn(study: Study, rows: tuple[PlanRow, ...], prices: PriceTable, today: da
         )
 
 
-def _warn_of(row: PlanRow, params: Mapping[str, Parameter], prices: PriceTable) -> Iterator[str]:
+def _warn_of(row: SizeRow, params: Mapping[str, Parameter], prices: PriceTable) -> Iterator[str]:
     if row.price is None:
         mend = prices.explain_missing(row.model, params)
         yield f"No price is known for {row.model}: what it costs is not in the plan. {mend}"
@@ -343,8 +343,3 @@ def _warn_of(row: PlanRow, params: Mapping[str, Parameter], prices: PriceTable) 
             f"{row.model} has no max_tokens: the plan reckons with {UNLIMITED_REPLY:,} tokens a reply, which it may "
             f"exceed. Write `max_tokens: 2000`, or what suits, under `{where}`."
         )
-
-
-def _number(params: Mapping[str, Parameter], name: str) -> float | None:
-    value = params.get(name)
-    return float(value) if isinstance(value, int | float) else None

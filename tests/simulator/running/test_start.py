@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import (
@@ -34,6 +34,7 @@ def parsed(command: str) -> dict[str, object]:
     return dict(run.make_context("run", words).params)
 
 
+@settings(deadline=None)  # the whole command line is assembled each time
 @given(
     campaign=TEXT,
     model=st.none() | TEXT,

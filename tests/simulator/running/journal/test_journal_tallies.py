@@ -166,6 +166,19 @@ def test_new_variants_make_the_plan_to_send_them_void(tmp_path: Path) -> None:
         assert list(journal.check()) == []
 
 
+def test_a_call_of_several_rows_is_counted_once(tmp_path: Path) -> None:
+    with Journal(tmp_path, write=True) as journal:
+        journal.begin("a", "a")
+        journal.set_plan("generate", "f", rows(1, 2, 2, 3, 3, 3))
+        assert journal.count_missing("generate") == 3
+        journal.record([entry(1), entry(2, "empty"), entry(3, "error")])
+        assert journal.count_missing("generate") == 0
+        assert journal.count_missing("generate", again=frozenset({"empty", "error"})) == 2
+        journal.record([entry(3, "ok")])  # the latest reply counts
+        assert journal.count_missing("generate", again=frozenset({"empty", "error"})) == 1
+        assert journal.count_missing("rewrite") == 0
+
+
 def test_a_plan_that_is_given_up_leaves_the_last_one(tmp_path: Path) -> None:
     class StoppedError(Exception): ...
 

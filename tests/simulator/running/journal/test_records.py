@@ -1,3 +1,5 @@
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,8 +96,9 @@ def test_what_does_not_belong_together_is_not_read_as_one(tmp_path: Path) -> Non
 
 def test_a_journal_that_cannot_be_opened_leaves_none_open(tmp_path: Path) -> None:
     fill(tmp_path, Shard(1, 2), [0])
-    (tmp_path / "journal-2-of-2.sqlite").touch()
+    with closing(sqlite3.connect(tmp_path / "journal-2-of-2.sqlite")) as newer:
+        newer.execute("PRAGMA user_version = 99")
     before = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(RecordError, match="has schema 0"):
+    with pytest.raises(RecordError, match="has schema 99"):
         Records(tmp_path)
     assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -117,6 +117,17 @@ def test_the_calls_are_kept_for_a_test_to_look_at() -> None:
     assert model.calls == calls
 
 
+def test_only_the_last_thousand_calls_are_kept() -> None:
+    model = MockModel(lambda call: "x")
+
+    async def ask() -> None:
+        for number in range(1100):
+            await model.ask(_rewrite(f"request {number}"))
+
+    asyncio.run(ask())
+    assert [call.messages[-1].text for call in model.calls] == [f"request {number}" for number in range(100, 1100)]
+
+
 def test_a_file_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     source = """

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,20 +23,6 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.endswith(("_API_KEY", "_TOKEN", "_BASE_URL", "_API_BASE", "_HOST")):
             monkeypatch.delenv(name)
-
-
-@pytest.fixture(name="serve")
-def _serve() -> Iterator[Callable[[Answer], OpenAIServer]]:
-    """Start a server that gives the same answer to every request."""
-    servers: list[OpenAIServer] = []
-
-    def start(answer: Answer) -> OpenAIServer:
-        servers.append(OpenAIServer(lambda _: answer))
-        return servers[-1].__enter__()
-
-    yield start
-    for server in servers:
-        server.__exit__(None, None, None)
 
 
 def _call(messages: tuple[Message, ...] = (Message("user", "Grüße"),)) -> Call:

@@ -6,7 +6,9 @@ import asyncio
 import gc
 import json
 import os
-from collections.abc import Callable, Iterator
+import threading
+import warnings
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -36,20 +38,6 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.endswith(("_API_KEY", "_TOKEN", "_BASE_URL", "_API_BASE", "_HOST")):
             monkeypatch.delenv(name)
-
-
-@pytest.fixture(name="serve")
-def _serve() -> Iterator[Callable[[Answer], OpenAIServer]]:
-    """Start a server that gives the same answer to every request."""
-    servers: list[OpenAIServer] = []
-
-    def start(answer: Answer) -> OpenAIServer:
-        servers.append(OpenAIServer(lambda _: answer))
-        return servers[-1].__enter__()
-
-    yield start
-    for server in servers:
-        server.__exit__(None, None, None)
 
 
 def _call(
@@ -236,8 +224,6 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_server_that_never_answers_is_not_waited_for(serve: Callable[[Answer], OpenAIServer]) -> None:
-    import threading
-
     done = threading.Event()
 
     def wait(_: dict[str, Any]) -> Answer:
@@ -394,9 +380,45 @@ def test_a_model_can_be_opened_again_under_another_loop(serve: Callable[[Answer]
     gc.collect()
 
 
-def test_a_cancelled_call_leaves_the_model_in_order() -> None:
-    import threading
+def test_warnings_of_others_are_heard_while_calls_overlap_and_after_them() -> None:
+    held = threading.Event()
 
+    def script(body: dict[str, Any]) -> Answer:
+        if body["messages"][-1]["content"] == "wait":
+            held.wait(30)
+        return completion("hello")
+
+    async def go(address: str) -> None:
+        model = open_model("openai:served", {"base_url": address})
+        before = list(warnings.filters)
+        early = asyncio.create_task(model.ask(_call()))
+        late = asyncio.create_task(model.ask(_call(messages=(Message("user", "wait"),))))
+        await early
+        with pytest.raises(UserWarning, match="mine"):
+            warnings.warn_explicit("mine", UserWarning, "mine.py", 1, module="langchain_openai_mine")
+        held.set()
+        await late
+        await model.close()
+        assert warnings.filters == before
+
+    with OpenAIServer(script) as server:
+        asyncio.run(go(server.base_url))
+
+
+@pytest.mark.parametrize("maker", ["langchain_openai.chat_models.base", "openai", "langchain_core.language_models"])
+def test_what_a_providers_package_warns_of_is_not_for_users(
+    serve: Callable[[Answer], OpenAIServer], maker: str
+) -> None:
+    with pytest.raises(DeprecationWarning):
+        warnings.warn_explicit("old", DeprecationWarning, "theirs.py", 1, module=maker)
+    _ask(serve(completion("hello")))
+    filters = len(warnings.filters)
+    _ask(serve(completion("hello")))
+    assert len(warnings.filters) == filters, "opened again, nothing is added"
+    warnings.warn_explicit("old", DeprecationWarning, "theirs.py", 1, module=maker)
+
+
+def test_a_cancelled_call_leaves_the_model_in_order() -> None:
     arrived, done = threading.Event(), threading.Event()
 
     def script(body: dict[str, Any]) -> Answer:

@@ -11,8 +11,7 @@ from rich.console import Console
 
 from simulator.definitions import load_campaign
 from simulator.running.calls import Stage
-from simulator.running.campaign_run import StageProgress
-from simulator.running.events import Event, Kind
+from simulator.running.events import Event, Kind, StageProgress
 from simulator.running.journal.entries import Spent
 from simulator.running.progress import RunProgress, ceilings_of
 from simulator.running.progress.tally import Ceilings

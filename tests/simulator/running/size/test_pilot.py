@@ -25,7 +25,7 @@ from simulator.running.plan import RewritePlan
 from simulator.running.replies import Reply, Tokens
 from simulator.running.size.pilot import Pilot, PilotRow, narrow, run_pilot, share_calls
 from simulator.running.size.ranges import Range
-from simulator.running.size.size import ONE_USABLE, PlanRow, PlanSize, Rate, add_up, size_of
+from simulator.running.size.size import ONE_USABLE, PlanSize, Rate, SizeRow, add_up, size_of
 
 CAMPAIGN = """
 study: personas
@@ -232,8 +232,8 @@ def test_a_pilot_narrows_the_plan_of_a_real_run(tmp_path: Path) -> None:
 # What follows needs no calls: measurements are made up.
 
 
-def row_of(stage: str = "generate", number: int = 0, price: Price | None = None) -> PlanRow:
-    return PlanRow(
+def row_of(stage: str = "generate", number: int = 0, price: Price | None = None) -> SizeRow:
+    return SizeRow(
         stage=stage,  # type: ignore[arg-type]
         number=number,
         model="openai:m",
@@ -247,7 +247,7 @@ def row_of(stage: str = "generate", number: int = 0, price: Price | None = None)
     )
 
 
-def plan_of(*rows: PlanRow) -> PlanSize:
+def plan_of(*rows: SizeRow) -> PlanSize:
     return add_up(rows, assumptions=(ONE_USABLE,), warnings=())
 
 

@@ -13,7 +13,7 @@ from simulator.errors import UsageError
 from simulator.running.money.prices import load_prices
 from simulator.running.plan import RewritePlan
 from simulator.running.size.ranges import Range
-from simulator.running.size.size import PlanRow, PlanSize, Rate, time_for
+from simulator.running.size.size import PlanSize, Rate, SizeRow, time_for
 from simulator.running.size.size import size_of as size_on_a_day
 
 CAMPAIGN = """
@@ -90,7 +90,7 @@ def test_tokens_are_read_and_written(tmp_path: Path) -> None:
     assert characters / 3 <= ends(rewrite.read)[1] <= characters / 3 + 24 * 12
     assert ends(rewrite.written) == (24 * 20, 24 * 100)
     assert ends(generate.written) == (30 * 20, 90 * 700)
-    both: list[PlanRow | PlanSize] = [*size.rows, size]
+    both: list[SizeRow | PlanSize] = [*size.rows, size]
     for of in both:
         assert ends(of.tokens) == (ends(of.read)[0] + ends(of.written)[0], ends(of.read)[1] + ends(of.written)[1])
     assert ends(size.written) == (24 * 20 + 30 * 20, 24 * 100 + 90 * 700)
