@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
-
 from openai_server import Answer, OpenAIServer
 
 
