@@ -93,6 +93,23 @@ CODES = pl.Schema(
 )
 """What was extracted from a generating reply, one row for each of them whatever its status."""
 
+CHECKS = pl.Schema(
+    {
+        "code": pl.String,
+        "task": pl.String,
+        "suite": pl.String,
+        "status": pl.String,
+        "failed_input": pl.String,
+        "expected": pl.String,
+        "got": pl.String,
+        "seconds": pl.Float64,
+        "exception": pl.String,
+    }
+)
+"""A code against a suite of tests (``base``, ``plus``, ``own``), which passes when every one of them does. ``plus`` is
+the further tests alone. ``failed_input`` is the first input on which the code failed, ``expected`` and ``got`` are what
+should and did come back; null where that is not known."""
+
 COMPARISONS = pl.Schema(
     {
         "reference": pl.String,
@@ -106,12 +123,37 @@ COMPARISONS = pl.Schema(
 )
 """A pair of codes and their similarity in [0, 1]; null where ``status`` says that there is none."""
 
+OUTCOMES = pl.Schema(
+    {
+        "code": pl.String,
+        "pass": pl.Float64,
+        "codebleu": pl.Float64,
+        "codebleu_ngram": pl.Float64,
+        "codebleu_weighted_ngram": pl.Float64,
+        "codebleu_syntax": pl.Float64,
+        "codebleu_dataflow": pl.Float64,
+        "token_bleu": pl.Float64,
+        "lines": pl.Float64,
+        "comment_lines": pl.Float64,
+        "complexity": pl.Float64,
+        "reference_similarity": pl.Float64,
+        "imports": pl.Float64,
+        "seconds": pl.Float64,
+        "refused": pl.Float64,
+        "unparsable": pl.Float64,
+    }
+)
+"""A code's measures, wide. Every one is a number, a yes or no being 1 or 0, so that any of them can be an outcome of
+the audit; null where it was not or could not be measured. A table recorded by others may have more columns."""
+
 SCHEMAS: dict[str, pl.Schema] = {
     "variants": VARIANTS,
     "asks": ASKS,
     "replies": REPLIES,
     "codes": CODES,
+    "checks": CHECKS,
     "comparisons": COMPARISONS,
+    "outcomes": OUTCOMES,
 }
 """The tables of record by name, columns in order."""
 

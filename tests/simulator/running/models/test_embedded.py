@@ -143,6 +143,15 @@ class TestAsking:
 
 
 class TestOpening:
+    def test_one_file_is_one_engine_however_it_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("HOME", str(tmp_path))
+        names = ("model.gguf", "~/model.gguf", str(tmp_path / "model.gguf"))
+        engines = [Engine.share(name, context=512, parallel=1, threads=1) for name in names]
+        assert len(set(engines)) == 1
+        for engine in engines:
+            engine.release()
+
     def test_a_file_that_only_begins_like_a_model(self, tmp_path: Path) -> None:
         pytest.importorskip("xllamacpp")
         path = tmp_path / "damaged.gguf"

@@ -220,3 +220,16 @@ def test_recorded_debates(shared_data: Path) -> None:
     texts, warnings = read_texts(path, text="statement", task="debate")
     assert (texts.height, texts["speaker"].n_unique(), texts["text_id"].n_unique()) == (1122, 9, 1122)
     assert warnings == []
+
+
+def test_the_nearest_column_is_named(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"Speakers": "ann", "text": "Hello."}])
+    with pytest.raises(RecordError, match=r"no column 'speaker' for the speaker.*Nearest is 'Speakers'"):
+        read_texts(path)
+
+
+def test_batches_make_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"speaker": "ann", "text": str(number)} for number in range(10)])
+    whole, _ = read_texts(path)
+    monkeypatch.setattr("simulator.imports.texts._BATCH", 3)
+    assert read_texts(path)[0].equals(whole)
