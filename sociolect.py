@@ -219,10 +219,9 @@ def _finish(folder: Path) -> tuple[Path, list[str], int]:
     """Analyse and report; return the page, the warnings, and how many replies are not ok (1 if no program is whole)."""
     from analysis.commands import analyze_run
     from reports.commands import report_run
-    from simulator.storage import one_at_a_time
-    from simulator.tables import read_tables
+    from simulator.tables import making_results, read_tables
 
-    with one_at_a_time(folder / "results.lock"):  # of several shards that end together
+    with making_results(folder):  # several shards may end together
         warnings, _ = analyze_run(folder)
         tables = read_tables(folder / "tables", ["replies", "codes"])
         failed = tables["replies"].filter(tables["replies"]["status"] != "ok").height

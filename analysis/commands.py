@@ -30,7 +30,10 @@ def analyze(
 
     Example: sociolect analyze runs/personas-quickstart-1a2b3c4d
     """
-    warnings, rows = analyze_run(run)
+    from simulator.tables import making_results
+
+    with making_results(run):
+        warnings, rows = analyze_run(run)
     if json:
         print_json({"tables": rows, "folder": str(run / "tables"), "warnings": warnings})
         return

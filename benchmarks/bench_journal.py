@@ -11,8 +11,9 @@ from pathlib import Path
 
 from rows import Row
 from simulator.running.calls import Call, Message
-from simulator.running.execution import Ask, execute
+from simulator.running.execution import execute
 from simulator.running.journal import Journal
+from simulator.running.lines import Ask
 from simulator.running.models import open_model
 
 REPLIES = 3000

@@ -18,8 +18,8 @@ from rows import Row, median_seconds
 from simulator.definitions import Study, load_campaign
 from simulator.running.asks import rewrite_ask
 from simulator.running.campaign_run import open_run
-from simulator.running.execution import Ask
 from simulator.running.journal import Entry
+from simulator.running.lines import Ask
 from simulator.running.models.mock import answer_plausibly
 from simulator.running.plan import GeneratePlan, RewritePlan
 from simulator.running.replies import Reply, Tokens

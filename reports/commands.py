@@ -34,10 +34,11 @@ def report(
     Example: sociolect report runs/personas-quickstart-1a2b3c4d
     """
     from analysis.commands import analyze_if_stale, warnings_of
-    from simulator.tables import read_tables
+    from simulator.tables import making_results, read_tables
 
-    analyze_if_stale(run)
-    page = report_run(run)
+    with making_results(run):
+        analyze_if_stale(run)
+        page = report_run(run)
     if json:
         print_json({"report": str(page), "warnings": warnings_of(read_tables(run / "tables"))})
     else:
@@ -58,22 +59,23 @@ def export(
     """
     from analysis.commands import analyze_if_stale
     from simulator.storage import write_bytes
-    from simulator.tables import read_tables, write_table
+    from simulator.tables import making_results, read_tables, write_table
 
-    if analyze_if_stale(run):
-        report_run(run)
     folder = out or run / "export"
     written: list[Path] = []
-    if kind == "graphml":
-        source = run / "figures" / "overlap.graphml"
-        if not source.is_file():
+    with making_results(run):
+        if analyze_if_stale(run):
             report_run(run)
-        write_bytes(folder / source.name, source.read_bytes())
-        written.append(folder / source.name)
-    else:
-        for name, frame in read_tables(run / "tables").items():
-            write_table(frame, folder / f"{name}.{kind}")
-            written.append(folder / f"{name}.{kind}")
+        if kind == "graphml":
+            source = run / "figures" / "overlap.graphml"
+            if not source.is_file():
+                report_run(run)
+            write_bytes(folder / source.name, source.read_bytes())
+            written.append(folder / source.name)
+        else:
+            for name, frame in read_tables(run / "tables").items():
+                write_table(frame, folder / f"{name}.{kind}")
+                written.append(folder / f"{name}.{kind}")
     if json:
         print_json({"files": [str(path) for path in written], "warnings": []})
         return

@@ -55,6 +55,9 @@ class SociolectError(Exception):
     """An error that the person at the keyboard can understand and, mostly, mend."""
 
     exit_status: ClassVar[int] = 1
+    stops: ClassVar[str | None] = None
+    """In a word, why a run stops that can go on later; None for an error before its first call, of one call, or for
+    good."""
 
 
 class UsageError(SociolectError):
@@ -103,11 +106,14 @@ class RecordError(SociolectError):
 class JournalError(SociolectError):
     """The journal of a run cannot be read or written."""
 
+    stops: ClassVar[str | None] = "storage"
+
 
 class JournalLockedError(JournalError):
     """Another process writes to this run; ``pid`` and ``host`` say which."""
 
     exit_status = 2
+    stops = None
 
     def __init__(self, message: str, *, pid: int, host: str) -> None:
         self.pid = pid
@@ -117,6 +123,8 @@ class JournalLockedError(JournalError):
 
 class JournalDamagedError(JournalError):
     """A record does not hash to the key under which it was stored."""
+
+    stops = None
 
 
 class StorageError(JournalError):
@@ -129,6 +137,7 @@ class BudgetError(SociolectError):
     """The next call might cost more than is left of the budget. Everything that was paid for is recorded."""
 
     exit_status = 4
+    stops = "budget"
 
 
 class ModelError(SociolectError):
@@ -174,15 +183,18 @@ class AccessError(ModelError):
     """The model's key is not accepted, so that none of its calls can succeed. Not recorded as a reply."""
 
     exit_status = 2
+    stops = "access"
 
 
 class QuotaError(ModelError):
     """The day's quota or the account's credit is spent: nothing more can succeed now. Resumable."""
 
     exit_status = 4
+    stops = "quota"
 
 
 class OutageError(ModelError):
     """Too many calls of a model in a row ended in errors. Those are recorded; asking them again is for ``--retry``."""
 
     exit_status = 4
+    stops = "outage"

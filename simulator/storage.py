@@ -44,16 +44,17 @@ def storing(path: Path) -> Iterator[None]:
 def one_at_a_time(path: Path) -> Iterator[None]:
     """Wait until no other process does what ``path`` is the lock of, and keep others waiting meanwhile.
 
-    Where the file system has no locks nobody waits.
+    Where the file system has no locks, or no file can be made, nobody waits: whoever then writes meets the same disk.
     """
-    with storing(path):
+    handle = None
+    with suppress(OSError):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fcntl.flock(handle, fcntl.LOCK_EX)
     try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
 
 
 @contextmanager

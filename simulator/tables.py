@@ -10,6 +10,7 @@ import io
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from simulator.errors import RecordError
 from simulator.running.journal.entries import Recorded
 from simulator.running.journal.records import Records
 from simulator.running.variants import Variant
-from simulator.storage import storing, write_bytes, write_text
+from simulator.storage import one_at_a_time, storing, write_bytes, write_text
 
-__all__ = ["SCHEMAS", "read_state", "read_tables", "run_tables", "write_table", "write_tables"]
+__all__ = ["SCHEMAS", "making_results", "read_state", "read_tables", "run_tables", "write_table", "write_tables"]
 
 VARIANTS = pl.Schema(
     {
@@ -281,6 +282,21 @@ def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, *, state: Map
             folder.replace(old)
         made.replace(folder)
         shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def making_results(folder: Path) -> Iterator[None]:
+    """Hold a run's results (tables, figures, report) while they are made or read; other processes wait.
+
+    Raises
+    ------
+    RecordError
+        The folder is no run.
+    """
+    with Records(folder):
+        pass  # before a file is made in it
+    with one_at_a_time(folder / "results.lock"):
+        yield
 
 
 def read_state(folder: Path) -> dict[str, int] | None:

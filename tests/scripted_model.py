@@ -11,8 +11,10 @@ from typing import Any
 import virtual_clock
 
 from simulator.running.calls import Call, Message
-from simulator.running.execution import Ask, Event, execute
+from simulator.running.events import Event
+from simulator.running.execution import execute
 from simulator.running.journal import Journal
+from simulator.running.lines import Ask
 from simulator.running.models import describe_model
 from simulator.running.replies import Reply, Tokens
 

@@ -18,9 +18,11 @@ from openai_server import Answer, OpenAIServer, completion, failure
 from command_line import start_campaign, wait_for
 from simulator.errors import AccessError, ModelError, OutageError, QuotaError
 from simulator.running.calls import Call, Message, Parameter
-from simulator.running.execution import Ask, Event, execute
+from simulator.running.events import Event
+from simulator.running.execution import execute
 from simulator.running.journal import Journal, Recorded
 from simulator.running.journal.records import Records
+from simulator.running.lines import Ask
 from simulator.running.models import open_model
 from simulator.running.money import Money, Price
 from simulator.running.patience import Patience

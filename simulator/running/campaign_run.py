@@ -144,35 +144,35 @@ def run_campaign(
     JournalLockedError, StorageError, QuotaError, AccessError, OutageError, BudgetError, MissingError, UsageError
         As their docstrings say; what was recorded is kept.
     """
+    table = load_prices(study.root, None) if prices is None else prices
     if budget is not None:  # before anything is made
-        check_budget(study, load_prices(study.root, None) if prices is None else prices)
+        check_budget(study, table)
     with open_run(study, folder, shard=shard) as journal:
         share = budget if budget is None or shard is None else budget / shard.of
-        money = open_money(study, journal, budget=share, prices=prices)
+        money = open_money(study, journal, table, budget=share)
         again = NOT_OK if retry else frozenset[str]()
         walk = _Walk(study, journal, shard, again, patience, money, begin_stage, report)
         return asyncio.run(_walk(walk, interrupted))
 
 
-def open_money(study: Study, journal: Journal, *, budget: float | None, prices: PriceTable | None) -> Money:
+def open_money(study: Study, journal: Journal, prices: PriceTable, *, budget: float | None) -> Money:
     """Return the money of a run: what its models cost, what it has spent, and what it may spend.
+
+    Whether a budget can be kept to at all, `check_budget` says before.
 
     Raises
     ------
     UsageError
-        There is a budget, and what the run costs, or has cost so far, cannot be reckoned.
+        There is a budget, and what the run has cost so far cannot be reckoned.
     """
-    table = load_prices(study.root, None) if prices is None else prices
     chosen = [one for models in models_of(study).values() for one in models]
-    priced = {label_of(choice, params): table.price(choice.model, params) for choice, params in chosen}
+    priced = {label_of(choice, params): prices.price(choice.model, params) for choice, params in chosen}
     spent = journal.spent()
-    if budget is not None:
-        check_budget(study, table)
-        if spent.unpriced:
-            raise UsageError(
-                f"{journal.path} holds {spent.unpriced:,} replies of which no price was known when they came, so that "
-                f"no budget can be kept to. Leave --budget out, or begin the campaign under another name."
-            )
+    if budget is not None and spent.unpriced:
+        raise UsageError(
+            f"{journal.path} holds {spent.unpriced:,} replies of which no price was known when they came, so that "
+            f"no budget can be kept to. Leave --budget out, or begin the campaign under another name."
+        )
     return Money(priced, budget=budget, spent=spent.at_most)
 
 

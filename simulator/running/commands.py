@@ -87,6 +87,7 @@ def plan(
 def _pilot(loaded: Study, folder: Path, calls: int, *, prices: PriceTable, budget: float | None, json: bool) -> Pilot:
     """Make some of a campaign's calls, with progress; an interrupted pilot measures what it has."""
     import os
+    import sys
 
     from simulator.running.ending import FINISHING, INTERRUPTED
     from simulator.running.events import StageProgress
@@ -101,7 +102,9 @@ def _pilot(loaded: Study, folder: Path, calls: int, *, prices: PriceTable, budge
                 progress.say(FINISHING)
                 return
             progress.close()
-            os._exit(INTERRUPTED)  # every finished reply is recorded
+            sys.stderr.write("Stopped; every finished reply is recorded. Go on with the same command.\n")
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)  # threads that wait for a model cannot be called back
 
         progress.say(f"A pilot of {plural(calls, 'call')}, recorded in {folder}.")
         progress.begin_stage(StageProgress("pilot", calls, 0, Spent(), budget))

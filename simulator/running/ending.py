@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulator.errors import SociolectError
-from simulator.running.start import Start, resume_command, why_stopped
+from simulator.running.start import Start, resume_command
 from simulator.terminal import print_json
 
 if TYPE_CHECKING:
@@ -64,11 +64,10 @@ class Ending:
 
         An error before the first call, or one that no going on can mend, is left as it is.
         """
-        why = why_stopped(error)
-        if why is not None:
-            resume = resume_command(self._start, why)
-            error.add_note(_go_on(why, resume))
-            self._document(why, str(error), resume, error.exit_status)
+        if error.stops is not None:
+            resume = resume_command(self._start, error.stops)
+            error.add_note(_go_on(error.stops, resume))
+            self._document(error.stops, str(error), resume, error.exit_status)
 
     def _document(self, why: str, text: str, resume: str, status: int) -> None:
         self._progress.stopped(why, text, resume=resume, status=status)

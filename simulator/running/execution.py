@@ -6,7 +6,6 @@ import asyncio
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from simulator.errors import ModelError, OutageError, QuotaError, RateLimitError, RetryableError, SociolectError
 from simulator.running.calls import Call
@@ -16,6 +15,7 @@ from simulator.running.journal.entries import Entry, FailedAttempt
 from simulator.running.journal.recording import Recorder
 from simulator.running.lines import (
     Ask,
+    Ended,
     Execution,
     Line,
     begin_attempt,
@@ -24,19 +24,19 @@ from simulator.running.lines import (
     first_error,
     make_attempt,
     open_line,
-    price_attempt,
     set_within,
     tell,
 )
 from simulator.running.models import Model
 from simulator.running.models.failures import scrub
+from simulator.running.money import FREE, Money
 from simulator.running.patience import Patience, asked_wait
 from simulator.running.replies import Reply, repair_reply, repair_text
 
-if TYPE_CHECKING:
-    from simulator.running.money import Money
+__all__ = ["execute"]
 
-__all__ = ["Ask", "Event", "execute"]
+_FREE = frozenset({"embedded", "mock"})
+"""The families of models whose calls cost nothing, where nobody says what anything costs."""
 
 _KNOWN_AT_A_TIME = 256
 """Calls found recorded after which the event loop gets its turn."""
@@ -101,6 +101,7 @@ async def execute(
         The journal cannot be written; nothing is acknowledged that it did not take.
     """
     lines = [open_line(label, models[label], wanted) for label, wanted in asks.items()]
+    money = money or Money({line.label: FREE if line.model.info.family in _FREE else None for line in lines})
     run = Execution(stop, report, money, lines, asyncio.get_running_loop().time)
     recorder = Recorder(journal)
     work = _Work(run, journal, recorder, patience or Patience(), again, journal.last_reply)
@@ -185,17 +186,19 @@ async def _answer(work: _Work, line: Line, ask: Ask, key: str) -> None:
     while attempt := await begin_attempt(work.run, line, ask.call):
         attempts += 1
         held += max(0.0, attempt.begun - limited_at)
-        outcome, seconds = await make_attempt(work.run, line, ask.call, attempt)
+        ended = await make_attempt(work.run, line, ask.call, attempt)
+        outcome = ended.outcome
         if isinstance(outcome, RetryableError):
             counted += work.patience.counts(outcome)
             try:
                 wait = work.patience.wait_after(outcome, key=key, attempt=attempts, counted=counted, held=held)
             except QuotaError as error:
-                _note(work, line, ask.call, outcome, seconds, attempts)
+                _note(work, ask.call, ended, attempts)
                 end_line(work.run, line, QuotaError(f"{line.name}: {error}"))
                 return
             if wait is not None:
-                limited_at = attempt.begun + seconds if isinstance(outcome, RateLimitError) else math.inf
+                limited_at = attempt.begun + ended.seconds if isinstance(outcome, RateLimitError) else math.inf
+                _note(work, ask.call, ended, attempts)
                 tell(
                     work.run,
                     line,
@@ -203,7 +206,7 @@ async def _answer(work: _Work, line: Line, ask: Ask, key: str) -> None:
                     call=ask.call,
                     seconds=max(wait, asked_wait(outcome)),
                     reason=scrub(str(outcome)),
-                    cost_at_most=_note(work, line, ask.call, outcome, seconds, attempts),
+                    cost_at_most=ended.at_most,
                     attempts=attempts,
                 )
                 if wait and await set_within(line.over, wait):
@@ -212,20 +215,18 @@ async def _answer(work: _Work, line: Line, ask: Ask, key: str) -> None:
         if isinstance(outcome, SociolectError) and not concerns_one(outcome):
             end_line(work.run, line, outcome)
         else:
-            await _record(work, line, ask, outcome, seconds, attempts)
+            await _record(work, line, ask, ended, attempts)
         return
 
 
-async def _record(
-    work: _Work, line: Line, ask: Ask, outcome: Reply | SociolectError, seconds: float, attempts: int
-) -> None:
+async def _record(work: _Work, line: Line, ask: Ask, ended: Ended, attempts: int) -> None:
     """Put the reply to a call on the disk, and end the line where too many in a row are errors."""
+    outcome = ended.outcome
     reply = outcome if isinstance(outcome, Reply) else _error_reply(outcome, attempts)
     line.errors = line.errors + 1 if reply.status == "error" else 0
     if line.errors >= work.patience.in_a_row:
         end_line(work.run, line, _outage(line, reply))
-    cost, at_most = price_attempt(work.run, line, ask.call, outcome)
-    entry = Entry(ask.call, reply, seconds, attempts, cost, at_most, ask.make_variants(reply))
+    entry = Entry(ask.call, reply, ended.seconds, attempts, ended.cost, ended.at_most, ask.make_variants(reply))
     await work.recorder.record(entry)
     tell(
         work.run,
@@ -233,10 +234,10 @@ async def _record(
         "recorded",
         call=ask.call,
         status=reply.status,
-        seconds=seconds,
+        seconds=ended.seconds,
         reason=reply.error or "",
-        cost=cost,
-        cost_at_most=at_most,
+        cost=ended.cost,
+        cost_at_most=ended.at_most,
         attempts=attempts,
     )
 
@@ -254,8 +255,7 @@ def _outage(line: Line, reply: Reply) -> OutageError:
     )
 
 
-def _note(work: _Work, line: Line, call: Call, error: RetryableError, seconds: float, attempt: int) -> float | None:
-    """Hand an attempt that failed, and that another one may follow, to the journal; return what it cost at most."""
-    _, at_most = price_attempt(work.run, line, call, error)
-    work.recorder.note(FailedAttempt(call, attempt, seconds, repair_text(scrub(str(error)))[0], at_most))
-    return at_most
+def _note(work: _Work, call: Call, ended: Ended, attempt: int) -> None:
+    """Hand an attempt that failed, and that another one may follow, to the journal."""
+    reason = repair_text(scrub(str(ended.outcome)))[0]
+    work.recorder.note(FailedAttempt(call, attempt, ended.seconds, reason, ended.at_most))

@@ -12,15 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
-from simulator.errors import (
-    AccessError,
-    BudgetError,
-    ModelError,
-    OutageError,
-    QuotaError,
-    RetryableError,
-    SociolectError,
-)
+from simulator.errors import BudgetError, ModelError, RetryableError, SociolectError
 from simulator.running.calls import Call
 from simulator.running.events import Event, Kind
 from simulator.running.limits import Limit, Wait
@@ -31,19 +23,13 @@ from simulator.running.variants import Variant
 
 if TYPE_CHECKING:
     from simulator.running.models import Model
-    from simulator.running.money import Money
+    from simulator.running.money import Money, Price
 
-__all__ = ["Ask", "Attempt", "Execution", "Line", "begin_attempt", "concerns_one", "end_line", "first_error"]
-__all__ += ["make_attempt", "open_line", "price_attempt", "set_within", "tell"]
-
-_FREE: Final = frozenset({"embedded", "mock"})
-"""The families of models whose calls cost nothing, where nobody says what anything costs."""
+__all__ = ["Ask", "Attempt", "Ended", "Execution", "Line", "begin_attempt", "concerns_one", "end_line", "first_error"]
+__all__ += ["make_attempt", "open_line", "set_within", "tell"]
 
 _WORTH_TELLING: Final = 0.5
 """Seconds. A shorter pause is over before anybody has read of it."""
-
-_WORDS: Final = {AccessError: "key", BudgetError: "budget", OutageError: "outage", QuotaError: "quota"}
-"""Why a line ended, in one word."""
 
 
 def _nothing(_reply: Reply) -> tuple[Variant, ...]:
@@ -111,7 +97,7 @@ class Execution:
     report
         Told of each event.
     money
-        What calls cost; None where that is not looked at.
+        What calls cost, and may cost.
     lines
         All of them.
     clock
@@ -124,7 +110,7 @@ class Execution:
 
     stop: asyncio.Event
     report: Callable[[Event], None]
-    money: Money | None
+    money: Money
     lines: list[Line]
     clock: Callable[[], float]
     holding: int = 0
@@ -139,6 +125,26 @@ class Attempt:
     begun: float
     tokens: float
     reserved: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An attempt that has ended.
+
+    Parameters
+    ----------
+    outcome
+        The reply, or why there is none.
+    seconds
+        How long it took.
+    cost, at_most
+        US dollars that it cost, where that is known, and that it cost at most; None where no price is known.
+    """
+
+    outcome: Reply | SociolectError
+    seconds: float
+    cost: float | None
+    at_most: float | None
 
 
 def open_line(label: str, model: Model, asks: Iterator[Ask]) -> Line:
@@ -163,7 +169,7 @@ async def begin_attempt(run: Execution, line: Line, call: Call) -> Attempt | Non
             now = run.clock()
             wait = line.limit.wait(now, tokens)
             if not wait.seconds:
-                reserved = run.money.reserve(line.label, call) if run.money else 0.0
+                reserved = run.money.reserve(line.label, call)
                 if reserved is not None:
                     line.told = ""
                     run.holding += reserved > 0
@@ -186,30 +192,27 @@ def _estimate(call: Call) -> float:
     return characters / 4 + (longest if isinstance(longest, int) else 0)
 
 
-async def make_attempt(
-    run: Execution, line: Line, call: Call, attempt: Attempt
-) -> tuple[Reply | SociolectError, float]:
-    """Make one attempt; return what it ended in and how many seconds it took."""
+async def make_attempt(run: Execution, line: Line, call: Call, attempt: Attempt) -> Ended:
+    """Make one attempt, give back its place and its money, and return how it ended."""
     outcome: Reply | SociolectError | None = None
+    cost = at_most = None
     try:
         outcome = repair_reply(await line.model.ask(call))
     except SociolectError as error:
         outcome = error
     finally:
         now = run.clock()
-        _leave(run, line, call, attempt, outcome, now)
-    return outcome, now - attempt.begun
+        cost, at_most = _price(run.money.price(line.label), call, outcome)
+        run.money.settle(attempt.reserved, cost if cost is not None else at_most or 0.0)
+        run.holding -= attempt.reserved > 0
+        _learn(run, line, attempt, outcome, now)
+        for other in run.lines:  # the budget is theirs as well
+            other.changed.set()
+    return Ended(outcome, now - attempt.begun, cost, at_most)
 
 
-def _leave(
-    run: Execution,
-    line: Line,
-    call: Call,
-    attempt: Attempt,
-    outcome: Reply | SociolectError | None,
-    now: float,
-) -> None:
-    """Give back the place and the money of an attempt, and learn from how it ended."""
+def _learn(run: Execution, line: Line, attempt: Attempt, outcome: Reply | SociolectError | None, now: float) -> None:
+    """Give back the place of an attempt, and learn from how it ended how many calls may be in flight."""
     limit, before = line.limit, line.limit.window
     reason = "answers arrive without trouble"
     if isinstance(outcome, Reply):
@@ -224,28 +227,17 @@ def _leave(
         line.asked = reason if asked else line.asked
     else:
         limit.ended()
-    if run.money is not None:
-        cost, at_most = price_attempt(run, line, call, outcome)
-        run.money.settle(attempt.reserved, cost if cost is not None else at_most or 0.0)
-        run.holding -= attempt.reserved > 0
-        for other in run.lines:
-            other.changed.set()
-    line.changed.set()
     if limit.window != before:
         tell(run, line, "limit", reason=reason)
 
 
-def price_attempt(
-    run: Execution, line: Line, call: Call, outcome: Reply | SociolectError | None
+def _price(
+    price: Price | None, call: Call, outcome: Reply | SociolectError | None
 ) -> tuple[float | None, float | None]:
     """Return what an attempt cost in US dollars, where that is known, and what it cost at most.
 
-    An attempt that ended in nothing that was seen, a None, may have cost as much as it can. Without `Money` the calls
-    of an embedded model and of a mock cost nothing, and what others cost is not known.
+    An attempt that ended in nothing that was seen, a None, may have cost as much as it can.
     """
-    if run.money is None:
-        return (0.0, 0.0) if line.model.info.family in _FREE else (None, None)
-    price = run.money.price(line.label)
     if price is None:
         return None, None
     if isinstance(outcome, SociolectError) and not (isinstance(outcome, ModelError) and outcome.charged):
@@ -262,7 +254,7 @@ def price_attempt(
 
 def concerns_one(error: SociolectError) -> bool:
     """Whether an error concerns one call, as whose reply it is recorded, and not all calls of its model."""
-    return isinstance(error, ModelError) and not isinstance(error, QuotaError | AccessError | OutageError)
+    return isinstance(error, ModelError) and error.stops is None
 
 
 def end_line(run: Execution, line: Line, error: SociolectError) -> None:
@@ -279,19 +271,19 @@ def first_error(run: Execution) -> SociolectError | None:
         return None
     (_, first), *others = run.ended
     if others:
-        also = ", ".join(f"{line.name} ({_WORDS.get(type(error), 'failed')})" for line, error in others)
+        also = ", ".join(f"{line.name} ({error.stops or 'failed'})" for line, error in others)
         first.args = (f"{first} Ended early as well: {also}.",)
     return first
 
 
 def _over_budget(run: Execution, line: Line, call: Call) -> BudgetError:
-    money, price = run.money, run.money.price(line.label) if run.money else None
+    price = run.money.price(line.label)
     at_most = price.at_most(call) if price else None
-    spent = f"${money.spent:,.4f} of ${money.budget:,.4f}" if money and money.budget is not None else "All of it"
     next_one = f"up to ${at_most:,.4f}" if at_most is not None else "an amount that is not known"
     return BudgetError(
-        f"{line.name}: the next call might exceed the budget. {spent} is spent, and the call may cost {next_one}. "
-        "Everything that was paid for is recorded; run the same command again with a larger --budget to go on."
+        f"{line.name}: the next call might exceed the budget. ${run.money.spent:,.4f} of ${run.money.budget or 0:,.4f} "
+        f"is spent, and the call may cost {next_one}. Everything that was paid for is recorded; run the same command "
+        "again with a larger --budget to go on."
     )
 
 

@@ -6,19 +6,9 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from simulator.errors import (
-    AccessError,
-    BudgetError,
-    JournalDamagedError,
-    JournalError,
-    JournalLockedError,
-    OutageError,
-    QuotaError,
-    SociolectError,
-)
 from simulator.running.models.failures import scrub
 
-__all__ = ["Start", "resume_command", "why_stopped"]
+__all__ = ["Start", "resume_command"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +50,6 @@ def _option(name: str, value: object) -> list[str]:
     if value is None:
         return []
     return [f"{name}={value}"] if str(value).startswith("-") else [name, str(value)]
-
-
-def why_stopped(error: SociolectError) -> str | None:
-    """Return in a word why a run stopped that can go on later; None for an error before its first call or for good."""
-    for kind, word in (
-        (BudgetError, "budget"),
-        (QuotaError, "quota"),
-        (OutageError, "outage"),
-        (AccessError, "access"),
-    ):
-        if isinstance(error, kind):
-            return word
-    if isinstance(error, JournalError) and not isinstance(error, JournalLockedError | JournalDamagedError):
-        return "storage"
-    return None
 
 
 def resume_command(start: Start, why: str) -> str:

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from simulator.running.progress.tally import Tally
+from simulator.running.progress.throttle import Throttle
 
 if TYPE_CHECKING:
     from simulator.running.events import Event
@@ -58,7 +59,7 @@ class ProgressEvents:
 
     def __init__(self, console: Console, clock: Callable[[], float]) -> None:
         self._file, self._clock, self._begun = console.file, clock, clock()
-        self._told: dict[tuple[str, str], float] = {}
+        self._throttle = Throttle(_EVERY, clock)
         self._unsaid: dict[tuple[str, str], int] = {}
 
     def open(self) -> None:
@@ -69,14 +70,14 @@ class ProgressEvents:
 
     def begin(self, tally: Tally) -> None:
         """Write how a stage begins."""
-        self._told.clear()
+        self._throttle.clear()
         self._unsaid.clear()
         self._write("stage", _document(tally, self._clock()))
 
     def show(self, tally: Tally, event: Event) -> None:
         """Write an event, unless one of its kind was written just now."""
         if event.kind == "recorded":
-            if self._is_time("", "progress") or tally.done == tally.total:
+            if self._throttle.passes("progress") or tally.done == tally.total:
                 self._write("progress", _document(tally, self._clock()))
         elif event.kind == "limit":
             ceiling = tally.models[event.model].ceiling or None
@@ -85,7 +86,7 @@ class ProgressEvents:
         elif event.kind in ("waiting", "paused"):
             kind = (event.model, event.kind)
             self._unsaid[kind] = self._unsaid.get(kind, 0) + 1
-            if self._is_time(*kind):
+            if self._throttle.passes(*kind):
                 known = bool(event.seconds) or event.kind == "waiting"
                 seconds = round(event.seconds, 3) if known and math.isfinite(event.seconds) else None
                 times = self._unsaid.pop(kind)
@@ -101,13 +102,6 @@ class ProgressEvents:
         if tally is not None:
             self._write("progress", _document(tally, self._clock()))
         self._write("stopped", ending)
-
-    def _is_time(self, model: str, what: str) -> bool:
-        now = self._clock()
-        if now - self._told.get((model, what), -math.inf) < _EVERY:
-            return False
-        self._told[model, what] = now
-        return True
 
     def _write(self, event: str, about: dict[str, object]) -> None:
         # In ASCII, so that it is the same whatever the locale.

@@ -19,6 +19,7 @@ from simulator.running.progress.drawing import (
     waiting_words,
 )
 from simulator.running.progress.tally import Tally
+from simulator.running.progress.throttle import Throttle
 
 if TYPE_CHECKING:
     from simulator.running.events import Event
@@ -46,7 +47,7 @@ class ProgressLog:
     def __init__(self, console: Console, clock: Callable[[], float]) -> None:
         self._console, self._clock = console, clock
         self._spoke = -math.inf
-        self._told: dict[tuple[str, str], float] = {}
+        self._throttle = Throttle(_MODEL_EVERY, clock)
         self._waits: dict[str, int] = {}
         self._limits: dict[str, int] = {}
 
@@ -89,7 +90,7 @@ class ProgressLog:
         self.say(", ".join([f"{stage_word(tally)}: {tally.done:,}/{tally.total:,}", *words]))
 
     def _waiting(self, tally: Tally, event: Event) -> None:
-        if not self._is_time(event.model, "waits"):
+        if not self._throttle.passes(event.model, "waits"):
             return
         waits = tally.models[event.model].waits
         unsaid = waits - self._waits.get(event.model, 0) - 1
@@ -102,13 +103,6 @@ class ProgressLog:
     def _limit(self, event: Event) -> None:
         before = self._limits.get(event.model, 0)
         self._limits[event.model] = event.limit
-        if event.limit < before and self._is_time(event.model, "limit"):
+        if event.limit < before and self._throttle.passes(event.model, "limit"):
             why = f": {reason_of(event.model, event.reason)}" if event.reason else ""
             self.say(f"{event.model}: {event.limit:,} calls at once, {before:,} before{why}")
-
-    def _is_time(self, model: str, what: str) -> bool:
-        now = self._clock()
-        if now - self._told.get((model, what), -math.inf) < _MODEL_EVERY:
-            return False
-        self._told[model, what] = now
-        return True

@@ -21,7 +21,7 @@ from simulator.running.events import Event
 from simulator.running.interrupts import draining
 from simulator.running.journal import Journal
 from simulator.running.lines import Ask
-from simulator.running.money import Money, Price
+from simulator.running.money import Money, Price, check_budget
 from simulator.running.money.prices import PriceTable
 from simulator.running.patience import Patience
 from simulator.running.plan import GeneratePlan, PlannedRewrite, RewritePlan, models_of
@@ -128,8 +128,10 @@ def run_pilot(
     JournalLockedError, StorageError, QuotaError, AccessError, OutageError, BudgetError, MissingError, UsageError
         As their docstrings say; what was recorded is kept.
     """
+    if budget is not None:  # before anything is made
+        check_budget(study, prices)
     with open_run(study, folder) as journal:
-        money = open_money(study, journal, budget=budget, prices=prices)
+        money = open_money(study, journal, prices, budget=budget)
         return asyncio.run(_run(_Trial(study, journal, money, prices, patience, report), n, interrupted))
 
 

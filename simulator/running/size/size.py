@@ -140,7 +140,8 @@ def size_of(study: Study, prices: PriceTable | None = None, *, today: date | Non
         The study's file of prices is wrong.
     """
     table = load_prices(study.root) if prices is None else prices
-    rows = (_size_rewriting(study, table), *_size_generating(study, table))
+    rewriting, groups = _size_rewriting(study, table)
+    rows = (rewriting, *_size_generating(study, table, groups))
     return add_up(rows, assumptions=_assumptions(rows, table), warnings=tuple(_warn(study, rows, table, today)))
 
 
@@ -182,32 +183,34 @@ def time_for(calls: Range, tokens: Range, each: Range, rate: Rate) -> Range:
     return Range(end(calls.low, tokens.low, each.low), end(calls.high, tokens.high, each.high))
 
 
-def _size_rewriting(study: Study, prices: PriceTable) -> SizeRow:
+def _size_rewriting(study: Study, prices: PriceTable) -> tuple[SizeRow, int]:
+    """Return the rewriting row, and how many groups (a task and a persona) have calls of their own."""
     plan = RewritePlan(study)
     (choice, params) = models_of(study)["rewrite"][0]
     info = describe_model(choice.model, params)
-    calls, read, most = 0, NOTHING, 0.0
-    seen: set[tuple[Message, ...]] = set()
-    for number, (task, _) in enumerate(plan.groups):
-        if number and task != plan.groups[number - 1][0]:
-            seen.clear()
+    read, most = NOTHING, 0.0
+    seen: set[str] = set()
+    for number in range(len(plan.groups)):
         call = plan.at(plan.positions(number).start).call
-        if not info.takes_seed and call.messages in seen:
-            continue  # two personas that are described alike, asked by the same calls
-        seen.add(call.messages)
+        if call.key in seen:
+            continue  # personas, or tasks, that are described alike are asked by the same calls
+        seen.add(call.key)
         _refuse_too_long(call, info, study)
         tokens = _count(call.messages)
         most = max(most, tokens.high or 0.0)
-        calls += plan.iterations
         read += tokens * plan.iterations
-    return _row("rewrite", 0, choice, params, Range(calls, calls), read, most, prices)
+    calls = float(len(seen) * plan.iterations)
+    return _row("rewrite", 0, choice, params, Range(calls, calls), read, most, prices), len(seen)
 
 
-def _size_generating(study: Study, prices: PriceTable) -> Iterator[SizeRow]:
-    """Yield the generating rows. A rewrite is not known before it is made: it is from its shortest to its longest."""
+def _size_generating(study: Study, prices: PriceTable, different: int) -> Iterator[SizeRow]:
+    """Yield the generating rows. A rewrite is not known before it is made: it is from its shortest to its longest.
+
+    Groups that are not ``different`` may have drawn the same rewrites, which are sent once, or others of them.
+    """
     stage, models = study.campaign.generate, models_of(study)
     groups = len(study.personas) * len(study.tasks)
-    calls = Range(groups * stage.repeats, groups * stage.sample * stage.repeats)
+    calls = Range(different * stage.repeats, groups * stage.sample * stage.repeats)
     frame = _count(render_generate("", prefix=stage.prefix, suffix=stage.suffix))
     rewrite = _longest_reply(models["rewrite"][0][1])
     spread = CHARACTERS_PER_TOKEN[1] / CHARACTERS_PER_TOKEN[0]  # another model counts its tokens otherwise

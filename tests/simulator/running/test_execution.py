@@ -21,8 +21,8 @@ from simulator.errors import (
     RetryableError,
 )
 from simulator.running.calls import Call
-from simulator.running.execution import Ask
 from simulator.running.journal import Journal
+from simulator.running.lines import Ask
 from simulator.running.patience import Patience
 from simulator.running.replies import Reply
 from simulator.running.variants import Variant

@@ -22,8 +22,10 @@ from simulator.errors import (
     StorageError,
 )
 from simulator.running.calls import Call
-from simulator.running.execution import Ask, Event, execute
+from simulator.running.events import Event
+from simulator.running.execution import execute
 from simulator.running.journal import Journal
+from simulator.running.lines import Ask
 from simulator.running.patience import Patience
 from simulator.running.replies import Reply
 from simulator.running.variants import Variant

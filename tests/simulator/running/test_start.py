@@ -20,7 +20,7 @@ from simulator.errors import (
     StorageError,
     UsageError,
 )
-from simulator.running.start import Start, resume_command, why_stopped
+from simulator.running.start import Start, resume_command
 from sociolect import build_app
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
@@ -94,7 +94,7 @@ def test_no_key_is_in_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_can_go_on_says_why_it_stopped(error: SociolectError, why: str | None) -> None:
-    assert why_stopped(error) == why
+    assert error.stops == why
 
 
 def test_an_outage_goes_on_with_what_it_left_as_errors() -> None:

@@ -8,15 +8,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simulator.errors import RejectedError, RetryableError, UsageError
 from simulator.running.calls import Call, Form, Message, Parameter
 from simulator.running.models import Model, open_model
-from simulator.running.models.embedded import Engine, choose_sampling
+from simulator.running.models.embedded import Completion, Engine, choose_sampling
 from simulator.running.replies import Reply
 
 needs_model = [pytest.mark.embedded, pytest.mark.slow, pytest.mark.xdist_group("embedded")]
@@ -124,11 +126,22 @@ class TestAsking:
         (reply,) = _ask(model, _call(text, "completion", max_tokens=2))
         assert reply.status in {"ok", "truncated", "empty"}
 
-    def test_a_cancelled_call_stops_and_the_next_is_answered(self, model: Model) -> None:
+    def test_a_cancelled_call_stops_and_the_next_is_answered(
+        self, model: Model, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        original = Engine.complete
+
         async def go() -> tuple[float, Reply]:
+            loop, writing = asyncio.get_running_loop(), asyncio.Event()
+
+            def complete(engine: Engine, *request: Any, stopped: Callable[[], bool], **_: Any) -> Completion:
+                tell = partial(loop.call_soon_threadsafe, writing.set)
+                return original(engine, *request, on_piece=lambda _piece: tell(), stopped=stopped)
+
+            monkeypatch.setattr(Engine, "complete", complete)
             long = asyncio.create_task(model.ask(_call("Count to a thousand in words.", max_tokens=100)))
             waiting = asyncio.create_task(model.ask(_call("Never asked.")))
-            await asyncio.sleep(0.5)
+            await writing.wait()
             long.cancel()
             waiting.cancel()
             for task in (long, waiting):

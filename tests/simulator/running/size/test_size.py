@@ -80,6 +80,22 @@ def test_personas_that_are_described_alike_share_their_calls_where_no_seed_tells
         assert ends(size_of(study).rows[0].calls) == (calls, calls)
 
 
+def test_tasks_that_are_worded_alike_share_their_calls_too(tmp_path: Path) -> None:
+    (tmp_path / "tasks").mkdir()
+    for name, short in (("add", "Write a calculator."), ("other", "Write a clock."), ("sum", "Write a calculator.")):
+        (tmp_path / "tasks" / f"{name}.yaml").write_text(f"prompt: {short} Please.\nshort: {short}\n", encoding="utf-8")
+    text = CAMPAIGN.replace("[calculator, todo-api]", "[add, other, sum]")
+    (tmp_path / "c.yaml").write_text(
+        text.format(models="mock", rewriter="anthropic:claude-haiku-4-5"), encoding="utf-8"
+    )
+    study = load_campaign(str(tmp_path / "c.yaml"))
+    plan = RewritePlan(study)
+    assert len({plan.at(position).call.key for position in range(len(plan))}) == 24
+    rewrite, generate = size_of(study).rows
+    assert ends(rewrite.calls) == (24, 24)
+    assert ends(generate.calls) == (6 * 5, 9 * 3 * 5)
+
+
 def test_tokens_are_read_and_written(tmp_path: Path) -> None:
     study = study_of(tmp_path)
     size = size_of(study)
