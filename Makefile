@@ -28,7 +28,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python docs/write_cli.py --check
+	$(BIN)/python docs/write_pages.py --check
 	$(MAKE) --no-print-directory test
 
 prove: setup
@@ -42,7 +42,7 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 docs: setup
-	$(BIN)/python docs/write_cli.py
+	$(BIN)/python docs/write_pages.py
 
 # A new lock from pyproject.toml: every version pinned, nothing said of where it came from.
 lock:

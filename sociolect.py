@@ -219,14 +219,16 @@ def _finish(folder: Path) -> tuple[Path, list[str], int]:
     """Analyse and report; return the page, the warnings, and how many replies are not ok (1 if no program is whole)."""
     from analysis.commands import analyze_run
     from reports.commands import report_run
-    from simulator.tables import making_results, read_tables
+    from simulator.tables import making_results, read_table
 
     with making_results(folder):  # several shards may end together
         warnings, _ = analyze_run(folder)
-        tables = read_tables(folder / "tables", ["replies", "codes"])
-        failed = tables["replies"].filter(tables["replies"]["status"] != "ok").height
-        whole = tables["codes"].filter(tables["codes"]["status"] == "ok").height
-        return report_run(folder), warnings, failed if whole else max(failed, 1)
+        replies, codes = (
+            read_table(folder / "tables" / f"{name}.parquet", columns=["status"])["status"]
+            for name in ("replies", "codes")
+        )
+        failed = int((replies != "ok").sum())
+        return report_run(folder), warnings, failed if (codes == "ok").any() else max(failed, 1)
 
 
 def run(

@@ -54,24 +54,28 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
     import polars as pl
 
     from analysis.personas import analyze_personas
-    from simulator.running.campaign_run import frozen_study
+    from simulator.definitions import load_study
     from simulator.running.journal.records import Records
-    from simulator.tables import run_tables, write_tables
+    from simulator.tables import REPLIES, add_tables, read_table, replacing_tables, write_run_tables
 
-    study = frozen_study(run)
     err = console(stderr=True)
 
     def step(what: str) -> None:
         err.print(f"analysing: {what}")
 
-    with Records(run) as records:
-        state = records.state()
-    recorded = run_tables(run)
-    found, warnings = analyze_personas(recorded, seed=study.campaign.seed, step=step)
-    noted = {"warnings": pl.DataFrame({"warning": warnings}, schema={"warning": pl.String})}
-    tables = {**recorded, **found, **noted}
-    write_tables(tables, run / "tables", state=state)
-    return warnings_of(tables), {name: frame.height for name, frame in tables.items()}
+    with Records(run) as records, replacing_tables(run / "tables", state=records.state()) as made:
+        study = load_study(records.campaign())
+        write_run_tables(records, made)
+        needed = {"replies": [name for name in REPLIES if name not in ("text", "sent")]}
+        recorded = {
+            name: read_table(made / f"{name}.parquet", columns=needed.get(name))
+            for name in ("variants", "asks", "replies", "codes")
+        }
+        found, warnings = analyze_personas(recorded, seed=study.campaign.seed, step=step)
+        found["warnings"] = pl.DataFrame({"warning": warnings}, schema={"warning": pl.String})
+        add_tables(found, made)
+    rows = {name: frame.height for name, frame in {**recorded, **found}.items()}
+    return warnings_of(found), rows
 
 
 def analyze_if_stale(run: Path) -> bool:

@@ -6,8 +6,8 @@ the report draws. Pure: frames in, frames out; the columns are listed in ``docs/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations, islice
 
 import polars as pl
 
@@ -24,7 +24,7 @@ from analysis.language import (
 from simulator.errors import MissingError
 from simulator.imports import TEXTS
 from simulator.syntax import load_grammar
-from simulator.tables import COMPARISONS
+from simulator.tables import COMPARISONS, Mapper
 
 __all__ = [
     "COUNTS",
@@ -64,6 +64,27 @@ COUNTS = pl.Schema(
     }
 )
 """How many replies, variants and codes (``what``) ended with which status."""
+
+
+_PAIRS = pl.Schema(
+    dict.fromkeys(
+        [
+            *("a", "b", "task", "model", "params"),
+            *("reference", "reference_language", "reference_status", "reference_text"),
+            *("candidate", "candidate_language", "candidate_status", "candidate_text"),
+        ],
+        pl.String,
+    )
+)
+_SCORED = pl.Schema(
+    {
+        **dict.fromkeys(["a", "b", "task", "model", "params", "reference", "candidate"], pl.String),
+        "score": pl.Float64,
+        "status": pl.String,
+    }
+)
+_PAIRS_AT_ONCE = 2_000
+"""Pairs of a batch."""
 
 
 def analyze_texts(
@@ -113,7 +134,12 @@ def analyze_texts(
 
 
 def analyze_personas(
-    tables: Mapping[str, pl.DataFrame], *, seed: int, shuffles: int = 1000, step: Callable[[str], None] = print
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    seed: int,
+    shuffles: int = 1000,
+    step: Callable[[str], None] = print,
+    mapped: Mapper = map,
 ) -> tuple[dict[str, pl.DataFrame], list[str]]:
     """Make the tables of the personas study from those of a run.
 
@@ -122,9 +148,11 @@ def analyze_personas(
     Parameters
     ----------
     tables
-        ``variants``, ``asks``, ``replies`` and ``codes``.
+        ``variants``, ``asks``, ``codes``, and of ``replies`` all but ``text`` and ``sent``.
     seed, shuffles, step
         As in `analyze_texts`.
+    mapped
+        Compares the codes, batch by batch.
 
     Returns
     -------
@@ -134,7 +162,7 @@ def analyze_personas(
     texts = rewrites_as_texts(tables["variants"])
     found, warnings = analyze_texts(texts, seed=seed, shuffles=shuffles, step=step)
     step("code")
-    comparisons, persona_tsed = compare_personas(tables)
+    comparisons, persona_tsed = compare_personas(tables, mapped=mapped)
     if comparisons["status"].is_in(["no_grammar"]).any():
         missing = _missing_grammars(tables["codes"])
         warnings += [f"Programs in {language} have no TSED: {why}" for language, why in missing.items()]
@@ -149,7 +177,7 @@ def rewrites_as_texts(variants: pl.DataFrame) -> pl.DataFrame:
     return usable.select(**columns).cast(TEXTS)
 
 
-def compare_personas(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def compare_personas(tables: Mapping[str, pl.DataFrame], *, mapped: Mapper = map) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare the codes of every two personas for one task by one model with the same parameters, as TSED.
 
     The dialect is ``typed``, under the grammar of the codes' language. A pair without a score is counted all the same;
@@ -161,6 +189,8 @@ def compare_personas(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, 
     ----------
     tables
         ``variants``, ``asks``, ``replies`` and ``codes``.
+    mapped
+        Scores the pairs, batch by batch.
 
     Returns
     -------
@@ -181,29 +211,62 @@ def compare_personas(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, 
         )
         .join(tables["replies"].select("reply", "model", "params"), on="reply", how="inner", maintain_order="left")
     )
-    missing = _missing_grammars(tables["codes"])
-    comparisons: list[tuple[object, ...]] = []
-    means: list[tuple[object, ...]] = []
+    scored = pl.concat([pl.DataFrame(schema=_SCORED), *mapped(_score_pairs, _pair_batches(codes))])
+    comparisons = scored.select(
+        "reference",
+        "candidate",
+        pl.lit("persona").alias("kind"),
+        pl.lit("tsed").alias("metric"),
+        pl.lit("typed").alias("dialect"),
+        "score",
+        "status",
+    )
+    means = scored.group_by("a", "b", "task", "model", "params", maintain_order=True).agg(
+        pairs=pl.len(), scored=pl.col("score").count(), mean=pl.col("score").mean()
+    )
+    return comparisons.cast(COMPARISONS), means.cast(PERSONA_TSED)
+
+
+def _pair_batches(codes: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield the pairs of codes of different personas by task, model and parameters (the columns of `_PAIRS`)."""
+    columns = ["code", "language", "code_status", "code_text"]
     for (task, model, params), group in codes.group_by(["task", "model", "params"], maintain_order=True):
         by_persona = {str(name): part for (name,), part in group.group_by(["persona"], maintain_order=True)}
-        for a, b in combinations(by_persona, 2):
-            rows = [
-                (one, other)
-                for one in by_persona[a].iter_rows(named=True)
-                for other in by_persona[b].iter_rows(named=True)
-            ]
-            scores = _score_pairs(rows, missing)
-            comparisons += [
-                (one["code"], other["code"], "persona", "tsed", "typed", score, status)
-                for (one, other), (score, status) in zip(rows, scores, strict=True)
-            ]
-            scored = [score for score, _ in scores if score is not None]
-            mean = sum(scored) / len(scored) if scored else None
-            means.append((a, b, task, model, params, len(rows), len(scored), mean))
-    return (
-        pl.DataFrame(comparisons, schema=COMPARISONS, orient="row"),
-        pl.DataFrame(means, schema=PERSONA_TSED, orient="row"),
-    )
+        pairs = (
+            (a, b, task, model, params, *one, *other)
+            for a, b in combinations(by_persona, 2)
+            for one in by_persona[a].select(columns).iter_rows()
+            for other in by_persona[b].select(columns).iter_rows()
+        )
+        while some := list(islice(pairs, _PAIRS_AT_ONCE)):
+            yield pl.DataFrame(some, schema=_PAIRS, orient="row")
+
+
+def _score_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return score and status of pairs of codes (`_SCORED`); each language is scored under its own grammar."""
+    missing = _missing_grammars(pairs.select(language="reference_language", status="reference_status"))
+    results: list[tuple[float | None, str]] = []
+    by_language: dict[str, list[int]] = {}
+    rows = pairs.rows(named=True)
+    for index, row in enumerate(rows):
+        lost = [row[status] for status in ("reference_status", "candidate_status") if row[status] != "ok"]
+        language = row["reference_language"]
+        if lost:
+            status = lost[0]
+        elif language != row["candidate_language"]:
+            status = "languages_differ"
+        elif language in missing:
+            status = "no_grammar"
+        else:
+            status = "ok"
+            by_language.setdefault(language, []).append(index)
+        results.append((None, status))
+    for language, indices in by_language.items():
+        texts = [(rows[index]["reference_text"], rows[index]["candidate_text"]) for index in indices]
+        for index, result in zip(indices, tsed_pairs(texts, language=language), strict=True):
+            results[index] = (result.score, result.status)
+    scores = pl.DataFrame(results, schema={"score": pl.Float64, "status": pl.String}, orient="row")
+    return pairs.with_columns(scores.get_columns()).select(_SCORED.names())
 
 
 def _missing_grammars(codes: pl.DataFrame) -> dict[str, str]:
@@ -215,31 +278,6 @@ def _missing_grammars(codes: pl.DataFrame) -> dict[str, str]:
         except (MissingError, ValueError) as error:  # ValueError: installed, but of a version that cannot be read
             missing[language] = str(error)
     return missing
-
-
-def _score_pairs(
-    rows: list[tuple[dict[str, object], dict[str, object]]], missing: Collection[str]
-) -> list[tuple[float | None, str]]:
-    """Return score and status of pairs of codes; each language is scored under its own grammar, if there is one."""
-    results: list[tuple[float | None, str]] = []
-    by_language: dict[str, list[int]] = {}
-    for index, (a, b) in enumerate(rows):
-        lost = [str(code["code_status"]) for code in (a, b) if code["code_status"] != "ok"]
-        if lost:
-            status = lost[0]
-        elif a["language"] != b["language"]:
-            status = "languages_differ"
-        elif a["language"] in missing:
-            status = "no_grammar"
-        else:
-            status = "ok"
-            by_language.setdefault(str(a["language"]), []).append(index)
-        results.append((None, status))
-    for language, indices in by_language.items():
-        texts = [(str(rows[index][0]["code_text"]), str(rows[index][1]["code_text"])) for index in indices]
-        for index, result in zip(indices, tsed_pairs(texts, language=language), strict=True):
-            results[index] = (result.score, result.status)
-    return results
 
 
 def count_statuses(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

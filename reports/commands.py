@@ -168,10 +168,14 @@ def _texts(source: Path, **columns: str) -> tuple[pl.DataFrame, list[str]]:
 
     if not source.is_dir():
         return read_texts(source, **columns)
-    from analysis.personas import rewrites_as_texts
-    from simulator.tables import run_tables
+    import polars as pl
 
-    texts = rewrites_as_texts(run_tables(source)["variants"])
+    from analysis.personas import rewrites_as_texts
+    from simulator.running.journal.records import Records
+    from simulator.tables import stream_tables
+
+    with Records(source) as records:
+        texts = rewrites_as_texts(pl.concat(batch.tables["variants"] for batch in stream_tables(records)))
     if texts.is_empty():
         raise RecordError(f"{source} holds no usable rewrite yet. Run its campaign again: sociolect status {source}")
     return texts, []

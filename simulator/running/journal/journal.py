@@ -24,7 +24,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -275,7 +275,11 @@ class Journal:
         KeyError
             It is not recorded.
         """
-        return self._read(reading.read_call, key)
+        return self.calls([key])[key]
+
+    def calls(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return the documents of those of some calls that are recorded."""
+        return self._read(reading.read_calls, keys)
 
     def latest(self, key: str) -> tuple[int, ReplyStatus] | None:
         """Return the number and status of the latest reply to a call, or None where there is none."""
@@ -288,7 +292,11 @@ class Journal:
 
     def reply_to(self, key: str) -> Recorded | None:
         """Return the latest reply to a call, or None where there is none."""
-        return self._read(reading.read_reply, key)
+        return self.replies_to([key]).get(key)
+
+    def replies_to(self, keys: Sequence[str]) -> dict[str, Recorded]:
+        """Return the latest reply to each of some calls that has one."""
+        return self._read(reading.read_replies, keys)
 
     def attempts(self, key: str) -> list[RecordedAttempt]:
         """Return the failed attempts at a call, in the order in which they happened."""
@@ -296,7 +304,11 @@ class Journal:
 
     def variant(self, name: str) -> Variant | None:
         """Return a variant by its id, or None where it was not made yet."""
-        return self._read(reading.read_variant, name)
+        return self.variants([name]).get(name)
+
+    def variants(self, names: Sequence[str]) -> dict[str, Variant]:
+        """Return those of some variants, by their ids, that were made."""
+        return self._read(reading.read_variants, names)
 
     @property
     def last_reply(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 from simulator.running.calls import Stage
@@ -14,7 +15,7 @@ from simulator.running.variants import Variant
 __all__ = [
     "count_missing",
     "read_attempts",
-    "read_call",
+    "read_calls",
     "read_campaign",
     "read_counts",
     "read_last_attempt",
@@ -24,10 +25,10 @@ __all__ = [
     "read_name",
     "read_plan",
     "read_planned",
-    "read_reply",
+    "read_replies",
     "read_spent",
     "read_state",
-    "read_variant",
+    "read_variants",
 ]
 
 _PAGE = 500
@@ -109,19 +110,10 @@ def count_missing(connection: sqlite3.Connection, stage: Stage, again: frozenset
     return 0 if row is None else int(row[0])
 
 
-def read_call(connection: sqlite3.Connection, key: str) -> dict[str, Any]:
-    """Return the document of a recorded call.
-
-    Raises
-    ------
-    KeyError
-        It is not recorded.
-    """
-    row = _one(connection, "SELECT document FROM calls WHERE key = ?", key)
-    if row is None:
-        raise KeyError(key)
-    document: dict[str, Any] = json.loads(row[0])
-    return document
+def read_calls(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the documents of those of some calls that are recorded."""
+    query = "SELECT key, document FROM calls WHERE key IN (SELECT value FROM json_each(?))"
+    return {key: json.loads(document) for key, document in connection.execute(query, (json.dumps(keys),)).fetchall()}
 
 
 def read_latest(connection: sqlite3.Connection, key: str) -> tuple[int, ReplyStatus] | None:
@@ -130,21 +122,20 @@ def read_latest(connection: sqlite3.Connection, key: str) -> tuple[int, ReplySta
     return None if row is None else (row[0], row[1])
 
 
-def read_reply(connection: sqlite3.Connection, key: str) -> Recorded | None:
-    """Return the latest reply to a call, or None where there is none."""
-    row = _one(
-        connection,
-        "SELECT status, text, tokens_input, tokens_cached, tokens_output, tokens_reasoning, model_reported, finish, "
-        "sent, error, cost, seconds, attempts, cost_at_most "
-        "FROM replies WHERE call = ? ORDER BY number DESC LIMIT 1",
-        key,
+def read_replies(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Recorded]:
+    """Return the latest reply to each of some calls that has one."""
+    rows = connection.execute(
+        "SELECT call, status, text, tokens_input, tokens_cached, tokens_output, tokens_reasoning, model_reported, "
+        "finish, sent, error, cost, seconds, attempts, cost_at_most FROM replies WHERE number IN ("
+        "SELECT max(number) FROM replies WHERE call IN (SELECT value FROM json_each(?)) GROUP BY call)",
+        (json.dumps(keys),),
     )
-    if row is None:
-        return None
-    status, text, *tokens = row[:6]
-    reported, finish, sent, error, *measured = row[6:]
-    reply = Reply(status, text, Tokens(*tokens), reported, finish, json.loads(sent), error)
-    return Recorded(key, reply, *measured)
+    found: dict[str, Recorded] = {}
+    for call, status, text, *numbers in rows.fetchall():
+        reported, finish, sent, error, *measured = numbers[4:]
+        reply = Reply(status, text, Tokens(*numbers[:4]), reported, finish, json.loads(sent), error)
+        found[call] = Recorded(call, reply, *measured)
+    return found
 
 
 def read_attempts(connection: sqlite3.Connection, key: str) -> list[RecordedAttempt]:
@@ -156,15 +147,14 @@ def read_attempts(connection: sqlite3.Connection, key: str) -> list[RecordedAtte
     return [RecordedAttempt(*row) for row in rows.fetchall()]
 
 
-def read_variant(connection: sqlite3.Connection, name: str) -> Variant | None:
-    """Return a variant by its id, or None where it was not made yet."""
-    row = _one(
-        connection,
+def read_variants(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, Variant]:
+    """Return those of some variants, by their ids, that were made."""
+    rows = connection.execute(
         "SELECT variant, task, method, persona, replicate, seed, text, made_by, status, note FROM variants "
-        "WHERE variant = ?",
-        name,
+        "WHERE variant IN (SELECT value FROM json_each(?))",
+        (json.dumps(names),),
     )
-    return None if row is None else Variant(*row)
+    return {row[0]: Variant(*row) for row in rows.fetchall()}
 
 
 def read_last_reply(connection: sqlite3.Connection) -> int:

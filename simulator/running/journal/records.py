@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from heapq import merge
 from pathlib import Path
 from typing import Any, Self
@@ -116,15 +116,25 @@ class Records:
         KeyError
             It is not recorded.
         """
+        return self.calls([key])[key]
+
+    def calls(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return the documents of those of some calls that are recorded."""
+        found: dict[str, dict[str, Any]] = {}
         for journal in self.journals:
-            with suppress(KeyError):
-                return journal.call(key)
-        raise KeyError(key)
+            found |= journal.calls([key for key in keys if key not in found])
+        return found
 
     def reply_to(self, key: str) -> Recorded | None:
         """Return the latest reply to a call in the first journal that has one, or None where none has."""
-        found = (journal.reply_to(key) for journal in self.journals)
-        return next((recorded for recorded in found if recorded is not None), None)
+        return self.replies_to([key]).get(key)
+
+    def replies_to(self, keys: Sequence[str]) -> dict[str, Recorded]:
+        """Return what `reply_to` gives for each of some calls that has a reply."""
+        found: dict[str, Recorded] = {}
+        for journal in self.journals:
+            found |= journal.replies_to([key for key in keys if key not in found])
+        return found
 
     def counts(self) -> dict[tuple[str, str, str], int]:
         """Return how many calls have which latest status: ``{(stage, model, status): calls}``."""

@@ -1,4 +1,4 @@
-import csv
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,11 +7,12 @@ import pytest
 
 import simulator.running.plan
 from simulator.definitions import load_campaign
-from simulator.errors import StorageError
 from simulator.running.calls import Call, Message, Parameter
-from simulator.running.campaign_run import run_campaign
+from simulator.running.campaign_run import open_run, run_campaign
+from simulator.running.journal.records import Records
 from simulator.running.models import ModelInfo, describe_model
-from simulator.tables import SCHEMAS, read_tables, run_tables, write_table, write_tables
+from simulator.tables import SCHEMAS, read_table, run_tables, scan_batches, stream_tables, write_run_tables
+from simulator.tables import recorded as making
 
 CAMPAIGN = """
 name: small
@@ -98,40 +99,6 @@ def test_two_rewrites_that_are_one_call_are_two_variants(tmp_path: Path, monkeyp
     assert tables["replies"].filter(pl.col("stage") == "generate").height == 2
 
 
-def test_spreadsheets_get_no_formulas_and_parquet_gets_the_text(tmp_path: Path) -> None:
-    texts = ["=cmd()", "+1", "-1", "@x", "\tx", "plain", "'quoted", ""]
-    frame = pl.DataFrame({"text": texts, "names": [["=a", "b"]] * 8, "number": [-1.5] * 8})
-    write_table(frame, tmp_path / "t.csv")
-    write_table(frame, tmp_path / "t.parquet")
-    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["text"] for row in rows] == ["'=cmd()", "'+1", "'-1", "'@x", "'\tx", "plain", "'quoted", ""]
-    assert rows[0]["names"] == "'=a; b"
-    assert rows[0]["number"] == "-1.5"
-    assert pl.read_parquet(tmp_path / "t.parquet").equals(frame)
-
-
-def test_tables_are_replaced_as_a_whole(tmp_path: Path) -> None:
-    folder = tmp_path / "tables"
-    one, two = pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [2]})
-    write_tables({"x": one, "y": one}, folder)
-    (folder / "notes.txt").write_text("mine")
-
-    class Broken(dict[str, pl.DataFrame]):
-        def items(self):  # type: ignore[no-untyped-def]
-            yield "x", two
-            raise OSError(28, "No space left on device")
-
-    with pytest.raises(StorageError, match="no space is left"):
-        write_tables(Broken(), folder)
-    assert read_tables(folder)["x"].equals(one)
-    write_tables({"x": two}, folder)
-    assert list(read_tables(folder)) == ["x"]
-    assert read_tables(folder)["x"].equals(two)
-    assert (folder / "notes.txt").read_text() == "mine"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["tables"]
-
-
 def test_what_is_asked_does_not_hang_on_how_patiently(tmp_path: Path) -> None:
     def keys(parallel: int) -> list[str]:
         text = CAMPAIGN.replace("models: [mock]", f"models: [{{model: mock, parallel: {parallel}}}]")
@@ -144,3 +111,49 @@ def test_what_is_asked_does_not_hang_on_how_patiently(tmp_path: Path) -> None:
 
     assert keys(2)[0] == keys(8)[0]
     assert keys(2)[1] != keys(8)[1]
+
+
+@pytest.mark.parametrize(("rows", "characters"), [(1, 10**9), (3, 10**9), (10**9, 1), (10**9, 700)])
+def test_a_table_is_the_same_in_any_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, characters: int
+) -> None:
+    whole = run(tmp_path)
+    monkeypatch.setattr(making, "BATCH_ROWS", rows)
+    monkeypatch.setattr(making, "BATCH_CHARACTERS", characters)
+    monkeypatch.setattr(making, "_PAGE", 2)
+    with Records(tmp_path / "run") as records:
+        batches = list(stream_tables(records))
+        write_run_tables(records, tmp_path)
+    assert len(batches) > 2
+    assert all(frame.height <= rows for batch in batches for frame in batch.tables.values())
+    for name, frame in whole.items():
+        assert read_table(tmp_path / f"{name}.parquet").equals(frame)
+        assert read_table(tmp_path / f"{name}.csv", SCHEMAS[name]).equals(frame)
+        assert pl.concat(scan_batches(tmp_path / f"{name}.parquet")).equals(frame)
+
+
+def test_codes_may_be_extracted_anywhere_as_long_as_they_come_in_order(tmp_path: Path) -> None:
+    whole = run(tmp_path)
+    answered: list[int] = []
+
+    def mapped(function: making.Function, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        for batch in batches:
+            answered.append(batch.height)
+            yield function(batch)
+
+    with Records(tmp_path / "run") as records:
+        write_run_tables(records, tmp_path, mapped=mapped)
+    assert sum(answered) == whole["codes"].height
+    assert read_table(tmp_path / "codes.parquet").equals(whole["codes"])
+
+
+def test_a_run_without_replies_has_tables_without_rows(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(CAMPAIGN, encoding="utf-8")
+    with open_run(load_campaign(str(tmp_path / "small.yaml")), tmp_path / "run"):
+        pass
+    with Records(tmp_path / "run") as records:
+        write_run_tables(records, tmp_path)
+    for name in ("variants", "asks", "replies", "codes"):
+        for kind in ("parquet", "csv"):
+            frame = read_table(tmp_path / f"{name}.{kind}", SCHEMAS[name])
+            assert (frame.height, frame.schema) == (0, SCHEMAS[name])
