@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["console", "print_json", "print_table", "print_text", "printable"]
 
 
+_NARROWEST = 40
+"""Columns below which text is not squeezed: a terminal that is narrower breaks the lines itself."""
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return a console that is plain where there is no terminal, and heeds NO_COLOR; text in it is never markup.
 
@@ -21,7 +25,10 @@ def console(*, stderr: bool = False) -> Console:
     """
     from rich.console import Console  # noqa: PLC0415 - only what prints needs rich
 
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    found = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    if found.width < _NARROWEST:  # COLUMNS=0 would leave nothing of a text
+        found.width = _NARROWEST
+    return found
 
 
 def print_json(document: object) -> None:

@@ -4,7 +4,7 @@ Rows stand in the order of the plan, not in that in which replies arrived, so th
 gives the same bytes as one that was not; only ``seconds`` and ``attempts`` of ``replies`` are measured anew. A run of
 shards gives the tables of the same run in one piece.
 
-In memory is one batch, and 16 bytes of each call that has been seen.
+In memory is one batch, and the key of each call that has been seen.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def stream_tables(records: Records) -> Iterator[Batch]:
     """Yield the tables of record of a run in batches; a table's rows are those of all batches in their order."""
     languages = {task.id: task.language for task in load_study(records.campaign()).tasks.values()}
     rows = _Rows()
-    seen: set[bytes] = set()
+    seen: set[str] = set()
     stages: tuple[Stage, ...] = ("rewrite", "generate")
     for stage in stages:
         plan = records.plan(stage)
@@ -132,8 +132,8 @@ def stream_tables(records: Records) -> Iterator[Batch]:
                     rows.variants.append(_variant_row(variant))
                 else:
                     rows.asks.append((planned.variant, planned.call))
-                if (key := bytes.fromhex(planned.call)) not in seen:
-                    seen.add(key)
+                if planned.call not in seen:
+                    seen.add(planned.call)
                     rows.replies.append(_reply_row(calls[planned.call], recorded, planned.variant))
                     if stage == "generate":
                         language = languages.get(variant.task, "python")

@@ -42,3 +42,15 @@ def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert console().no_color
     assert console(stderr=True).stderr
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "20"])
+def test_a_terminal_without_room_still_gets_the_text(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    print_table(("id", "what"), [("a", "some words")])
+    console().print("more words")
+    assert {"some words", "more words"} <= {
+        line.removeprefix("a   ").strip() for line in capsys.readouterr().out.splitlines()
+    }

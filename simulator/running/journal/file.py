@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -144,12 +145,16 @@ def journal_storage(path: Path) -> Iterator[None]:
         if told is None:
             raise
         raise told from error
+    except json.JSONDecodeError as error:
+        raise _record_damaged(path, error) from error
     except OSError as error:
         raise _storage_error(path, f"{disk_reason(error)}. Mend that") from error
 
 
 def _tell(path: Path, error: sqlite3.Error) -> SociolectError | None:
     code = getattr(error, "sqlite_errorcode", None)
+    if code is None and "decode to UTF-8" in str(error):
+        return _record_damaged(path, error)
     if code is None or isinstance(error, sqlite3.IntegrityError):
         return None  # a fault of ours: it has no mend, and needs its traceback
     primary = code & 0xFF
@@ -165,6 +170,14 @@ def _tell(path: Path, error: sqlite3.Error) -> SociolectError | None:
     return JournalError(
         f"{path} cannot be used: {error}. Everything recorded before is kept; if another program holds the file open, "
         f"close it and run again."
+    )
+
+
+def _record_damaged(path: Path, error: Exception) -> JournalDamagedError:
+    shown = str(error).partition(" with text ")[0]
+    return JournalDamagedError(
+        f"{path} holds a record that is not what was recorded: {shown}. `sociolect verify {path.parent}` names all that "
+        f"is damaged. Restore the file from a copy, or run the campaign anew with another --runs folder."
     )
 
 

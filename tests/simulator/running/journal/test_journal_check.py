@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from simulator.errors import JournalDamagedError
 from simulator.running.calls import Call, Message
 from simulator.running.journal import Entry, FailedAttempt, Journal, PlanRow
 from simulator.running.replies import Reply, Tokens
@@ -113,3 +114,27 @@ def test_a_journal_is_looked_at_as_it_was_at_one_time(run: Path) -> None:
         assert "the variant v" in next(looking)
         journal.record([Entry(call(4), Reply("ok"), 0.1, 1)])  # in between
         assert list(looking) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE calls SET document = CAST(x'7bff' AS TEXT)", "Could not decode"),
+        ("UPDATE calls SET document = '{\"stage\": '", "Expecting value"),
+        ("UPDATE replies SET sent = CAST(x'ff' AS TEXT)", "Could not decode"),
+        ("UPDATE replies SET sent = 'nothing'", "Expecting value"),
+        ("UPDATE variants SET text = CAST(x'ff' AS TEXT)", "Could not decode"),
+    ],
+)
+def test_what_cannot_be_read_any_more_is_said_when_it_is_read(run: Path, change: str, told: str) -> None:
+    with sqlite3.connect(run / "journal.sqlite") as connection:
+        connection.execute(change)
+    connection.close()
+
+    def read_all(journal: Journal) -> None:
+        journal.calls([call(1).key])
+        journal.replies_to([call(1).key])
+        journal.variants(["v"])
+
+    with Journal(run) as journal, pytest.raises(JournalDamagedError, match=rf"{told}[^\n]*sociolect verify"):
+        read_all(journal)
