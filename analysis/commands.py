@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from simulator.options import JsonOption, RunArgument
+from simulator.options import AddressOption, EngineOption, JsonOption, RunArgument, WorkersOption
 from simulator.terminal import console, print_json
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from simulator.engine import Engine
 
 __all__ = ["analyze_if_stale", "analyze_run", "register", "warnings_of"]
 
@@ -24,16 +27,22 @@ def register(app: typer.Typer) -> None:
 
 def analyze(
     run: RunArgument,
+    engine: EngineOption = "local",
+    workers: WorkersOption = None,
+    address: AddressOption = None,
     json: JsonOption = False,
 ) -> None:
     """Make a run's tables again. From its records; no model is asked.
 
-    Example: sociolect analyze runs/personas-quickstart-1a2b3c4d
+    What was computed before an interruption is not computed again. The tables are the same on any engine.
+
+    Example: sociolect analyze runs/personas-quickstart-1a2b3c4d --engine ray
     """
+    from simulator.engine import Engine
     from simulator.tables import making_results
 
     with making_results(run):
-        warnings, rows = analyze_run(run)
+        warnings, rows = analyze_run(run, engine=Engine(engine, workers, address))
     if json:
         print_json({"tables": rows, "folder": str(run / "tables"), "warnings": warnings})
         return
@@ -43,8 +52,15 @@ def analyze(
         console(stderr=True).print(f"Note: {warning}")
 
 
-def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
+def analyze_run(run: Path, *, engine: Engine | None = None) -> tuple[list[str], dict[str, int]]:
     """Write every table of a run's study into ``<run>/tables``.
+
+    Parameters
+    ----------
+    run
+        The run folder.
+    engine
+        What codes are extracted and compared on; by default every core of this machine.
 
     Returns
     -------
@@ -55,25 +71,29 @@ def analyze_run(run: Path) -> tuple[list[str], dict[str, int]]:
 
     from analysis.personas import analyze_personas
     from simulator.definitions import load_study
+    from simulator.engine import map_in
     from simulator.running.journal.records import Records
     from simulator.tables import REPLIES, add_tables, read_table, replacing_tables, write_run_tables
 
-    err = console(stderr=True)
+    err, parts = console(stderr=True), run / ".parts"
 
     def step(what: str) -> None:
         err.print(f"analysing: {what}")
 
     with Records(run) as records, replacing_tables(run / "tables", state=records.state()) as made:
         study = load_study(records.campaign())
-        write_run_tables(records, made)
+        write_run_tables(records, made, mapped=map_in(parts / "codes", engine))
         needed = {"replies": [name for name in REPLIES if name not in ("text", "sent")]}
         recorded = {
             name: read_table(made / f"{name}.parquet", columns=needed.get(name))
             for name in ("variants", "asks", "replies", "codes")
         }
-        found, warnings = analyze_personas(recorded, seed=study.campaign.seed, step=step)
+        found, warnings = analyze_personas(
+            recorded, seed=study.campaign.seed, step=step, mapped=map_in(parts / "comparisons", engine)
+        )
         found["warnings"] = pl.DataFrame({"warning": warnings}, schema={"warning": pl.String})
         add_tables(found, made)
+    shutil.rmtree(parts, ignore_errors=True)
     rows = {name: frame.height for name, frame in {**recorded, **found}.items()}
     return warnings_of(found), rows
 

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from simulator.code import Extraction, extract
     from simulator.definitions import Campaign, Persona, Study, Task, load_campaign
+    from simulator.engine import Engine, map_batches
     from simulator.errors import SociolectError
-    from simulator.imports import read_texts
+    from simulator.imports import read_eval_results, read_samples, read_sensitivity, read_texts, scan_outcomes
     from simulator.running.calls import Call, Message
     from simulator.running.campaign_run import run_campaign, run_folder
     from simulator.running.journal import Journal
     from simulator.running.models.mock import MockModel
     from simulator.running.replies import Reply
-    from simulator.tables import read_tables, run_tables, write_tables
+    from simulator.tables import read_table, read_tables, run_tables, write_run_tables, write_table, write_tables
 
 __all__ = [
     "Call",
     "Campaign",
+    "Engine",
     "Extraction",
     "Journal",
     "Message",
@@ -31,11 +33,19 @@ __all__ = [
     "Task",
     "extract",
     "load_campaign",
+    "map_batches",
+    "read_eval_results",
+    "read_samples",
+    "read_sensitivity",
+    "read_table",
     "read_tables",
     "read_texts",
     "run_campaign",
     "run_folder",
     "run_tables",
+    "scan_outcomes",
+    "write_run_tables",
+    "write_table",
     "write_tables",
 ]
 
@@ -43,13 +53,20 @@ _HOMES = {
     "simulator.code": ("Extraction", "extract"),
     "simulator.definitions": ("Campaign", "Persona", "Study", "Task", "load_campaign"),
     "simulator.errors": ("SociolectError",),
-    "simulator.imports": ("read_texts",),
+    "simulator.engine": ("Engine", "map_batches"),
+    "simulator.imports": (
+        "read_eval_results",
+        "read_samples",
+        "read_sensitivity",
+        "read_texts",
+        "scan_outcomes",
+    ),
     "simulator.running.calls": ("Call", "Message"),
     "simulator.running.campaign_run": ("run_campaign", "run_folder"),
     "simulator.running.journal": ("Journal",),
     "simulator.running.models.mock": ("MockModel",),
     "simulator.running.replies": ("Reply",),
-    "simulator.tables": ("read_tables", "run_tables", "write_tables"),
+    "simulator.tables": ("read_table", "read_tables", "run_tables", "write_run_tables", "write_table", "write_tables"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

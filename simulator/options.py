@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 __all__ = [
+    "AddressOption",
     "BudgetOption",
     "CampaignArgument",
+    "EngineOption",
     "JsonOption",
     "ModelOption",
     "PricesOption",
     "RunArgument",
     "RunsOption",
     "StudyOption",
+    "WorkersOption",
     "read_dollars",
 ]
 
@@ -43,6 +46,10 @@ def read_dollars(text: str) -> float:
     return amount
 
 
+AddressOption = Annotated[
+    str | None,
+    typer.Option("--address", metavar="ADDRESS", help="Of a Ray cluster that runs already, such as 10.0.0.1:6379."),
+]
 BudgetOption = Annotated[
     float | None,
     typer.Option(
@@ -53,6 +60,10 @@ BudgetOption = Annotated[
     ),
 ]
 CampaignArgument = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A built-in campaign's name or a YAML file.")]
+EngineOption = Annotated[
+    Literal["local", "ray"],
+    typer.Option("--engine", help="Compute in processes of this machine, or on a Ray cluster (extra `cluster`)."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 ModelOption = Annotated[str | None, typer.Option("--model", help="Use this model in place of the campaign's.")]
 PricesOption = Annotated[
@@ -61,3 +72,6 @@ PricesOption = Annotated[
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")]
 RunsOption = Annotated[Path, typer.Option("--runs", help="Where run folders are kept.")]
 StudyOption = Annotated[Path, typer.Option("--study", help="The study folder, where your own YAML is looked up.")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", metavar="N", min=1, help="Processes at once; by default one a core.")
+]

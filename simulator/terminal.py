@@ -26,8 +26,7 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console  # noqa: PLC0415 - only what prints needs rich
 
     found = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
-    if found.width < _NARROWEST:  # COLUMNS=0 would leave nothing of a text
-        found.width = _NARROWEST
+    found.width = max(found.width, _NARROWEST)  # COLUMNS=0 would leave nothing of a text
     return found
 
 

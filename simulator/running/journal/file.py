@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -176,8 +176,8 @@ def _tell(path: Path, error: sqlite3.Error) -> SociolectError | None:
 def _record_damaged(path: Path, error: Exception) -> JournalDamagedError:
     shown = str(error).partition(" with text ")[0]
     return JournalDamagedError(
-        f"{path} holds a record that is not what was recorded: {shown}. `sociolect verify {path.parent}` names all that "
-        f"is damaged. Restore the file from a copy, or run the campaign anew with another --runs folder."
+        f"{path} holds a record that is not what was recorded: {shown}. `sociolect verify {path.parent}` names all "
+        f"that is damaged. Restore the file from a copy, or run the campaign anew with another --runs folder."
     )
 
 
