@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, get_args
 
+from simulator.dressings import NOTEBOOK_LANGUAGES, read_notebook, trim, undress
 from simulator.fences import Block, find_blocks, split_lines
 from simulator.prose import is_prose
 from simulator.running.replies import repair_text
-from simulator.syntax import MAX_CHECKED, defined_names, fault_line, parses
+from simulator.syntax import MAX_CHECKED, defined_names, parses
+from simulator.unfenced import Found, find_unfenced, is_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,10 +77,6 @@ _NOT_PROGRAMS = frozenset(
 )
 _THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
 _THOUGHT = re.compile(r"^[ \t]*</(?:think|thinking|thought|reasoning)>", re.IGNORECASE | re.MULTILINE)
-_STARTS = re.compile(
-    r"(?:import|from|def|class|async|with|for|while|if)\s|try\s*:|@\w|#!|[A-Za-z_]\w*\s*=[^=]|\w[\w.]*\("
-)
-_MAGIC = re.compile(r"[ \t]*[!%]{1,2}[A-Za-z]")
 _TRIES = 5
 
 
@@ -93,7 +92,8 @@ class Extraction:
     language
         The language of `text`, or the one asked for where there is none.
     text
-        The code; each of its lines is in the reply (less the indentation of an indented fence).
+        The code; each of its lines is in the reply, less what the reply put around it: the indentation of a fence, a
+        session's prompt, a line's number; of a notebook, or of a page's ``<pre>``, as its format encodes it.
     blocks
         How many fenced blocks the reply has.
     chosen
@@ -115,8 +115,8 @@ def extract(text: str, *, language: str = "python") -> Extraction:
 
     In this order: reasoning (``<think>``) before the answer is set aside; a whole reply that parses is code; of the
     fenced blocks (see `simulator.fences`) those in the language count, or else those that name none and parse, or else
-    the longest in another programming language; with no fence, the lines from the first that begins like a program to
-    the last before the parser finds words.
+    the longest in another programming language; with no fence, what `simulator.unfenced` finds. JSON is data and no
+    code, unless it is a notebook. What a program is dressed in (`simulator.dressings`) is taken off.
 
     Of several blocks in the language the longest is the program. Blocks that parse, define no function or class that is
     already defined, and do not just quote it, are further pieces of the same program (its other files, its next
@@ -142,7 +142,7 @@ def extract(text: str, *, language: str = "python") -> Extraction:
     'no_code'
     """
     wanted = _ALIASES.get(language.lower(), language.lower())
-    answer, thought = _set_aside_thought(repair_text(text)[0])
+    answer, thought = _set_aside_thought(repair_text(text)[0].removeprefix("\ufeff"))
     notes = ["reasoning before the answer"] if thought else []
     if not answer.strip():
         if thought:
@@ -150,13 +150,18 @@ def extract(text: str, *, language: str = "python") -> Extraction:
         return Extraction("empty", wanted, "", 0, "nothing: the reply is empty", "")
     blocks = find_blocks(answer)
     marked = any(block.tildes and block.language for block in blocks)  # ``~~~python`` is an expression as well
-    if not marked and parses(answer, wanted) is True and not is_prose(answer, parses=True):
+    if not marked and parses(answer, wanted) is True and not is_prose(answer, parses=True) and not is_data(answer):
         return Extraction(
-            "ok", wanted, _trim(split_lines(answer)), len(blocks), "the whole reply: it parses", _list(notes)
+            "ok", wanted, trim(split_lines(answer)), len(blocks), "the whole reply: it parses", _list(notes)
         )
     if blocks:
         return _choose(answer, blocks, wanted, notes)
-    return _find_unfenced(answer, wanted, notes)
+    return _take_unfenced(find_unfenced(answer, wanted), wanted, notes)
+
+
+def _take_unfenced(found: Found, language: str, notes: list[str]) -> Extraction:
+    left_out = _list([*notes, *([found.around] if found.around else [])])
+    return Extraction(found.status, language, found.code, 0, found.chosen, left_out)
 
 
 def _set_aside_thought(text: str) -> tuple[str, bool]:
@@ -172,55 +177,74 @@ def _choose(answer: str, blocks: list[Block], wanted: str, notes: list[str]) -> 
     numbers = {id(block): number for number, block in enumerate(blocks, 1)}
     filled = [block for block in blocks if any(line.strip() for line in block.lines)]
     filled = sorted(sorted(filled, key=_length, reverse=True)[:MAX_BLOCKS], key=lambda block: block.first)
+    named = [block for block in filled if _named(block) == wanted]
+    unnamed = [block for block in filled if not block.language]
     for group, why in (
-        ([block for block in filled if _named(block) == wanted and not block.within], ""),
-        (
-            [block for block in filled if not block.language and _reads(block, wanted)],
-            ", which names no language but parses",
-        ),
-        ([block for block in filled if _named(block) == wanted], ", inside a block of Markdown"),
-        ([block for block in filled if not block.language and not is_prose(block.text)], ", which names no language"),
+        ([block for block in named if not block.within], ""),
+        ([block for block in unnamed if _reads(block, wanted)], ", which names no language but parses"),
+        (named, ", inside a block of Markdown"),
+        ([block for block in unnamed if not _is_text(block)], ", which names no language"),
     ):
         if group:
-            taken, code, status, how = _join(group, wanted)
-            chosen = _name(taken, numbers) + why + how
-            break
-    else:
-        others = [block for block in filled if block.language and _named(block) not in _NOT_PROGRAMS]
-        if not others:
-            before = "\n".join(split_lines(answer)[: blocks[0].first])
-            unfenced = _find_unfenced(before, wanted, notes) if before.strip() else None
-            if unfenced is not None and unfenced.status == "ok":
-                left_out = _list(
-                    [unfenced.left_out, _rest(blocks, [], numbers, [])]
-                    if unfenced.left_out
-                    else [_rest(blocks, [], numbers, [])]
-                )
-                return replace(unfenced, blocks=len(blocks), left_out=left_out)
-            blank = len(filled) < len(blocks) and any(_named(block) == wanted for block in blocks)
-            nothing: CodeStatus = "empty" if blank or not filled else "no_code"
-            why = "the block is empty" if nothing == "empty" else "no block is a program"
-            return Extraction(nothing, wanted, "", len(blocks), f"nothing: {why}", _rest(blocks, [], numbers, notes))
-        taken = [max(others, key=_length)]
-        wanted = _named(taken[0])
-        code = _trim(taken[0].lines)
-        parsed = parses(code, wanted)
-        status = "unparsable" if parsed is False else "ok"
-        how = "" if parsed is not None else "; not checked, for want of its grammar"
-        chosen = f"{_name(taken, numbers)}, the longest: no block is in the language asked for{how}"
-    return Extraction(status, wanted, code, len(blocks), chosen, _rest(blocks, taken, numbers, notes))
+            taken, code, status, how = _join(group, wanted, answer, blocks)
+            return Extraction(
+                status,
+                wanted,
+                code,
+                len(blocks),
+                _name(taken, numbers) + why + how,
+                _rest(blocks, taken, numbers, notes),
+            )
+    others = [block for block in filled if block.language and _named(block) not in _NOT_PROGRAMS]
+    if not others:
+        return _look_before(answer, blocks, wanted, notes)
+    longest = max(others, key=_length)
+    language, code = _named(longest), trim(longest.lines)
+    parsed = parses(code, language)
+    how = "" if parsed is not None else "; not checked, for want of its grammar"
+    return Extraction(
+        "unparsable" if parsed is False else "ok",
+        language,
+        code,
+        len(blocks),
+        f"{_name([longest], numbers)}, the longest: no block is in the language asked for{how}",
+        _rest(blocks, [longest], numbers, notes),
+    )
 
 
-def _join(group: list[Block], language: str) -> tuple[list[Block], str, CodeStatus, str]:
+def _look_before(answer: str, blocks: list[Block], wanted: str, notes: list[str]) -> Extraction:
+    """Take a program that stands before the first fence where no block is one, or nothing."""
+    numbers = {id(block): number for number, block in enumerate(blocks, 1)}
+    before = "\n".join(split_lines(answer)[: blocks[0].first])
+    found = find_unfenced(before, wanted) if before.strip() else None
+    if found is not None and found.status == "ok":
+        taken = _take_unfenced(found, wanted, notes)
+        rest = _rest(blocks, [], numbers, [taken.left_out] if taken.left_out else [])
+        return replace(taken, blocks=len(blocks), left_out=rest)
+    filled = [block for block in blocks if any(line.strip() for line in block.lines)]
+    blank = len(filled) < len(blocks) and any(_named(block) == wanted for block in blocks)
+    nothing: CodeStatus = "empty" if blank or not filled else "no_code"
+    why = "the block is empty" if nothing == "empty" else "no block is a program"
+    return Extraction(nothing, wanted, "", len(blocks), f"nothing: {why}", _rest(blocks, [], numbers, notes))
+
+
+def _join(
+    group: list[Block], language: str, answer: str, blocks: list[Block]
+) -> tuple[list[Block], str, CodeStatus, str]:
     """Return the blocks that make up the program, their code, its status, and how it was made, in words."""
     longest = max(reversed(group), key=_length)  # of equally long ones the last: it is the revision
-    code, dropped = _without_magic(longest, language)
+    code, undressed = undress(longest.lines, language)
     parsed = parses(code, language)
-    note = f", without its {dropped} lines of notebook commands" if dropped else ""
+    note = f", {undressed}" if undressed else ""
     if parsed is False:
-        whole = "\n".join(_trim(block.lines) for block in group)
+        whole = "\n".join(trim(block.lines) for block in group)
         if len(group) > 1 and parses(whole, language):
             return group, whole, "ok", ", joined: only together do they parse"
+        further = _read_on(answer, longest, language)
+        if further is not None:
+            code, last = further
+            taken = [block for block in blocks if longest.first <= block.first < last]
+            return taken, code, "ok", ", as one: a fence between is part of a string"
         reason = "too long to be checked" if len(code) > MAX_CHECKED else "it does not parse"
         reason += "" if longest.closed else ", and its fence is never closed"
         return [longest], code, "unparsable", ("" if len(group) == 1 else ", the longest") + f"; {reason}"
@@ -233,7 +257,7 @@ def _join(group: list[Block], language: str) -> tuple[list[Block], str, CodeStat
         if block is longest:
             pieces.append((block, code))
             continue
-        piece, _ = _without_magic(block, language)
+        piece, _ = undress(block.lines, language)
         names = defined_names(piece, language)
         lines = {line.strip() for line in piece.split("\n")}
         if lines <= quoted or names & defined or not parses(piece, language):
@@ -247,82 +271,34 @@ def _join(group: list[Block], language: str) -> tuple[list[Block], str, CodeStat
     return [block for block, _ in pieces], joined, "ok", ", joined: pieces of one program" + note
 
 
-def _find_unfenced(answer: str, language: str, notes: list[str]) -> Extraction:
+def _read_on(answer: str, block: Block, language: str) -> tuple[str, int] | None:
+    """Return a block's code up to a later fence, and the line of that, where a string in it holds the first one."""
+    quotes = sum(block.text.count(quote) for quote in ('"""', "'''"))
     lines = split_lines(answer)
-    broken: tuple[int, str] | None = None
-    if language == "python":
-        for start in _candidates(lines):
-            code, rest = _split_atfault_line(lines[start:])
-            if code and not is_prose(code, parses=True) and (not rest or is_prose(rest)):
-                end = start + code.count("\n") + 1
-                if start or rest:
-                    notes = [*notes, "the words around it"]
-                return Extraction("ok", language, code, 0, f"lines {start + 1} to {end}, which parse", _list(notes))
-            if broken is None and not is_prose("\n".join(lines[start:])):
-                broken = start, _trim(lines[start:])
-    if broken is None and is_prose(answer):
-        return Extraction("no_code", language, "", 0, "nothing: the reply is prose", _list(notes))
-    start, code = broken if broken is not None else (0, _trim(lines))
-    if broken is None and parses(answer, language) is None:
-        why = "the whole reply; not checked, for want of its grammar"
-        return Extraction("ok", language, code, 0, why, _list(notes))
-    why = "too long to be checked" if len(code) > MAX_CHECKED else "it does not parse"
-    where = f"lines {start + 1} to the end" if start else "the whole reply"
-    return Extraction(
-        "unparsable", language, code, 0, f"{where}: {why}", _list([*notes, "the words before it"] if start else notes)
-    )
-
-
-def _candidates(lines: list[str]) -> list[int]:
-    """Return the first few lines that begin as a program may, each after words or a blank line."""
-    found: list[int] = []
-    for number, line in enumerate(lines):
-        if _STARTS.match(line) and (not number or not _STARTS.match(lines[number - 1])):
-            found.append(number)
-            if len(found) == _TRIES:
-                break
-    return found
-
-
-def _split_atfault_line(lines: list[str]) -> tuple[str, str]:
-    """Split where the parser stops: when words follow a program, that is where they begin."""
-    code = _trim(lines)
-    line = fault_line(code)
-    if line is None:
-        return code, ""
-    first = next((number for number, text in enumerate(lines) if text.strip()), 0)
-    kept = _trim(lines[: first + line - 1])
-    return (kept if fault_line(kept) is None else ""), "\n".join(lines[first + line - 1 :])
+    end = block.first + 1 + len(block.lines)
+    if language != "python" or quotes % 2 == 0 or not block.closed or lines[block.first][:1] not in {"`", "~"}:
+        return None
+    alike = (number for number in range(end + 1, len(lines)) if lines[number].strip() == lines[end].strip())
+    for number in islice(alike, _TRIES):
+        code = trim(lines[block.first + 1 : number])
+        if parses(code, language):
+            return code, number
+    return None
 
 
 def _reads(block: Block, language: str) -> bool:
-    code, _ = _without_magic(block, language)
-    return parses(code, language) is True and not is_prose(code, parses=True)
+    code, _ = undress(block.lines, language)
+    return parses(code, language) is True and not is_prose(code, parses=True) and not is_data(code)
 
 
-def _without_magic(block: Block, language: str) -> tuple[str, int]:
-    """Return a block's code without a notebook's commands (``!pip``, ``%matplotlib``), where that makes it parse."""
-    code = _trim(block.lines)
-    if language != "python" or parses(code, language):
-        return code, 0
-    lines = [line for line in block.lines if not _MAGIC.match(line)]
-    dropped = len(block.lines) - len(lines)
-    rest = _trim(lines)
-    return (rest, dropped) if dropped and rest and parses(rest, language) else (code, 0)
-
-
-def _trim(lines: list[str]) -> str:
-    """Join lines without the blank ones at both ends."""
-    first, last = 0, len(lines)
-    while first < last and not lines[first].strip():
-        first += 1
-    while last > first and not lines[last - 1].strip():
-        last -= 1
-    return "\n".join(lines[first:last])
+def _is_text(block: Block) -> bool:
+    return is_prose(block.text) or is_data(block.text)
 
 
 def _named(block: Block) -> str:
     if block.language.startswith("python"):  # python3.11, python-code
+        return "python"
+    if block.language in NOTEBOOK_LANGUAGES and read_notebook(block.text) is not None:
         return "python"
     return _ALIASES.get(block.language, block.language)
 

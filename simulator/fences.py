@@ -2,10 +2,11 @@
 
 CommonMark (https://spec.commonmark.org/0.31.2/#fenced-code-blocks): a fence is at least three backticks or tildes; it
 is closed by a line of at least as many of the same character and nothing else, or by the end of the reply; the
-indentation of the opening fence is taken off every line. Three things differ, because replies are written by models:
+indentation of the opening fence is taken off every line. Four things differ, because replies are written by models:
 
 - a fence may be indented by any amount (models put fences under list items without counting columns);
 - a fence may follow words on the same line when it names a language (``Here it is: ```python``);
+- what follows the fence may be the first line of the program itself (```` ```import os ````);
 - a block whose language is Markdown holds blocks of its own, even when its fence is no longer than theirs.
 
 One pass over the lines, no back-tracking: the time is linear in the length of any text.
@@ -23,6 +24,9 @@ _OPENING = re.compile(
     r"(?P<lead>(?:[ \t]*>)*[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL
 )
 _NAMING = re.compile(r"(?P<fence>`{3,})(?P<info>[A-Za-z][\w+#.-]*)[ \t]*")
+_PROGRAM_BEGINS = re.compile(
+    r"(?:async +)?def \w+\(|class \w+[:(]|import \w|from [\w.]+ import |print\(|@\w|if __name__|[a-z_]\w* = "
+)
 _MARKDOWN = frozenset({"markdown", "md", "mdx"})
 _TAB = 4
 
@@ -110,6 +114,8 @@ def find_blocks(text: str) -> list[Block]:
             continue
         fence, info = opened
         block = Block(info=info, first=number, tildes=fence.character == "~", within=bool(fences))
+        if _PROGRAM_BEGINS.match(info):
+            block.info, block.lines = "", [info]
         if block.language in _MARKDOWN and not fences:
             fences.append(fence)
             continue

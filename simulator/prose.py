@@ -20,6 +20,7 @@ _STATEMENT = re.compile(
     r"\s*(?:import|from|return|pass|break|continue|raise|del|assert|global|nonlocal|yield|await|lambda)\b"
 )
 _SENTENCE = re.compile(r"[^\W\d_]['’\w]*[,;:]? +[^\W\d_]")
+_QUOTED = re.compile(r"(?<![\w=(])`[^`]+`(?=[\s.,:;!?)]|$)")
 _LINES = 2_000
 _COLUMNS = 300
 
@@ -53,6 +54,7 @@ def is_prose(text: str, *, parses: bool = False) -> bool:
         return not any(_STATEMENT.match(line) or _SIGN.search(line) or not _WORDS.fullmatch(line) for line in lines)
     if any(_PROGRAM.match(line) for line in lines):
         return False
+    lines = [_QUOTED.sub("that", line) for line in lines]  # code that is quoted within a sentence is not the sentence
     signs = sum(_SIGN.search(line) is not None for line in lines)
     sentences = sum(_SIGN.search(line) is None and _SENTENCE.search(line) is not None for line in lines)
     return signs < sentences or not signs

@@ -224,5 +224,4 @@ def _reply_row(call: Mapping[str, Any], recorded: Recorded, variant: str) -> tup
     return tuple(row[name] for name in REPLIES)
 
 
-def _as_json(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, sort_keys=True, ensure_ascii=False)
+_as_json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
