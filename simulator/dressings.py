@@ -49,13 +49,13 @@ def undress(lines: list[str], language: str) -> tuple[str, str]:
         return code, ""
     for bare, how in (
         (_without_session(lines), "without its session's prompts and answers"),
-        (_without_commands(lines), "without its {lost} lines of notebook commands"),
+        (_without_commands(lines), "without its notebook commands"),
         (_without_numbers(lines), "without its line numbers"),
         (_without_glued_fence(lines), "without the fence at the end of its last line"),
     ):
         found = trim(bare)
         if found and parses(found, language):
-            return found, how.format(lost=len(lines) - len(bare))
+            return found, how
     return code, ""
 
 

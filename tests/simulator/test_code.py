@@ -218,6 +218,19 @@ HOSTILE = [
     "\0",
     "\r",
     "import a b\n\n",
+    ">>> x = (\n",
+    "1 a\n",
+    "<pre>\n",
+    "<pre>x</pre>\n",
+    "'''\n```\n",
+    "```python\n'''\n```\n",
+    '{"cells": [',
+    "```json\n{}\n```\n",
+    "    x (\n\n",
+    "```py a b ```\n",
+    "!pip x (\n",
+    "`a` ",
+    "def f(:\n",
 ]
 
 
