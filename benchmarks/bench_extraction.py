@@ -1,7 +1,8 @@
 """MB of replies from which code is extracted in a second, against one regular expression for a fence, in one process.
 
 The peer takes what stands between the first two fences and looks whether it parses: it knows neither a reply without
-fences nor one of several blocks. Replies are those of others (``../shared/data``) where they are there, or else made up.
+fences nor one of several blocks. Replies are those of others (``../shared/data``) where they are there, or else made
+up.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def measure() -> Iterator[Row]:
 
 def _replies() -> tuple[list[str], str]:
     if RECORDED.is_file():
-        rows = [json.loads(line) for line in gzip.open(RECORDED, "rt", encoding="utf-8")]
+        with gzip.open(RECORDED, "rt", encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
         return [reply for row in rows for some in row["responses"].values() for reply in some], "recorded"
     body = "\n".join(f"def function_{number}(value):\n    return value + {number}\n" for number in range(40))
     return [f"Here it is, number {n}.\n\n```python\n{body}\n```\n\nThat is all." for n in range(2_000)], "made-up"
