@@ -34,7 +34,7 @@ from simulator.options import (
     StudyOption,
 )
 from simulator.storage import disk_reason
-from simulator.terminal import console, print_text, printable
+from simulator.terminal import console, print_error, print_text, printable
 
 # Threads that spin for long while they wait make the embedded model ten times slower on a busy machine, and threads
 # that sleep at once a quarter slower on an idle one. OpenMP reads this once, when the first library that uses it loads.
@@ -45,8 +45,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simulator.definitions import Study
+    from simulator.running.ending import Ending
     from simulator.running.journal.shards import Shard
     from simulator.running.patience import Patience
+    from simulator.running.progress import RunProgress
     from simulator.running.start import Start
 
 __all__ = ["build_app", "main", "run"]
@@ -118,14 +120,29 @@ def _run(
 
     Example: sociolect run personas-quickstart --budget 5
     """
-    from simulator.running.ending import print_ending
+    from simulator.definitions import load_campaign
+    from simulator.running.campaign_run import run_folder
+    from simulator.running.ending import INTERRUPTED, Ending, print_ending
+    from simulator.running.interrupts import InterruptedVerbError
+    from simulator.running.progress import RunProgress, ceilings_of
     from simulator.running.start import Start
 
     start = Start(campaign, model, retry, no_retry, budget, prices, shard, study, runs, json)
-    folder = _execute(start)
-    if start.shard is not None:
-        _end_without_the_others(start, folder)
-    page, warnings, failed = _finish(folder)
+    loaded = load_campaign(campaign, folder=study, model=model)
+    folder = run_folder(loaded, runs, model=model)
+    progress = RunProgress(console(stderr=True), ceilings=ceilings_of(loaded), events=json)
+    ending = Ending(start, folder, progress)
+    try:
+        _execute(start, loaded, folder, progress, ending)
+        if start.shard is not None:
+            _end_without_the_others(start, folder)
+        page, warnings, failed = _finish(folder)
+    except SociolectError as error:
+        ending.explain(error)
+        raise
+    except InterruptedVerbError:
+        ending.tell_interrupted()
+        raise typer.Exit(INTERRUPTED) from None
     if json:
         print_ending(folder, report=str(page), failed=failed, warnings=warnings)
     else:
@@ -157,46 +174,40 @@ def _end_without_the_others(start: Start, folder: Path) -> None:
     raise typer.Exit(_SOME_FAILED if failed else _DONE)
 
 
-def _execute(start: Start) -> Path:
-    """Walk a campaign to its end and return its folder; a run that stops ends here, with the command that goes on."""
-    from simulator.definitions import load_campaign
-    from simulator.running.campaign_run import run_campaign, run_folder
-    from simulator.running.ending import INTERRUPTED, Ending
+def _execute(start: Start, loaded: Study, folder: Path, progress: RunProgress, ending: Ending) -> None:
+    """Walk a campaign to its end, or as far as it may go.
+
+    Raises
+    ------
+    InterruptedVerbError
+        It was stopped, and what was in flight is finished.
+    """
+    from simulator.running.campaign_run import run_campaign
+    from simulator.running.interrupts import InterruptedVerbError
     from simulator.running.journal.shards import Shard
     from simulator.running.money.prices import read_prices
     from simulator.running.patience import Patience
-    from simulator.running.progress import RunProgress, ceilings_of
     from simulator.running.size import size_of
 
     shard = None if start.shard is None else Shard.parse(start.shard)
-    loaded = load_campaign(start.campaign, folder=start.study, model=start.model)
     prices = read_prices(loaded, start.study, start.prices)
-    folder = run_folder(loaded, start.runs, model=start.model)
-    progress = RunProgress(console(stderr=True), ceilings=ceilings_of(loaded), events=start.json)
-    ending = Ending(start, folder, progress)
     with progress:
         for line in (*size_of(loaded, prices).warnings, *_introduce(loaded, folder, start, shard)):
             progress.say(line)
-        try:
-            complete = run_campaign(
-                loaded,
-                folder,
-                retry=start.retry,
-                patience=Patience.never() if start.no_retry else None,
-                budget=start.budget,
-                prices=prices,
-                shard=shard,
-                begin_stage=progress.begin_stage,
-                report=progress.report,
-                interrupted=ending.interrupt,
-            )
-        except SociolectError as error:
-            ending.explain(error)
-            raise
+        complete = run_campaign(
+            loaded,
+            folder,
+            retry=start.retry,
+            patience=Patience.never() if start.no_retry else None,
+            budget=start.budget,
+            prices=prices,
+            shard=shard,
+            begin_stage=progress.begin_stage,
+            report=progress.report,
+            interrupted=ending.interrupt,
+        )
     if not complete:
-        ending.tell_interrupted()
-        raise typer.Exit(INTERRUPTED)
-    return folder
+        raise InterruptedVerbError
 
 
 def _introduce(loaded: Study, folder: Path, start: Start, shard: Shard | None) -> Iterator[str]:
@@ -299,32 +310,32 @@ def run(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb and return its exit status: 0 done, 1 our fault, 2 wrong usage, 3 some failed, 4 no more, 130."""
+    from simulator.running.interrupts import InterruptedVerbError, stoppable
+
     try:
-        result = build_app()(arguments, standalone_mode=False)
+        with stoppable():
+            result = build_app()(arguments, standalone_mode=False)
         return result if isinstance(result, int) else _DONE
     except SociolectError as error:
-        print("\n".join([f"sociolect: {error}", *getattr(error, "__notes__", ())]), file=sys.stderr)  # noqa: T201
+        print_error("\n".join([f"sociolect: {error}", *getattr(error, "__notes__", ())]))
         return error.exit_status
-    except (KeyboardInterrupt, typer.Abort):
-        print("sociolect: interrupted. What is recorded is kept; give the command again.", file=sys.stderr)  # noqa: T201
+    except (InterruptedVerbError, KeyboardInterrupt, typer.Abort):
+        print_error("sociolect: interrupted. What is recorded is kept; give the command again.")
         return _INTERRUPTED
     except OSError as error:
         return _explain_system(error)
-    except SystemExit as error:
-        if isinstance(error.__context__, BrokenPipeError):  # the reader has gone (`| head`): nothing is left to say
-            return _DONE
-        raise
     except Exception as error:
         return _explain(error)
 
 
 def _explain_system(error: OSError) -> int:
     """Say what the system did not do; it is nobody's fault here."""
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError):  # the reader has gone (`| head`): nothing is left to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or what is buffered fails once more at the end
         return _DONE
     what = "standard output" if error.filename is None else str(error.filename)
     text = f"sociolect: {what} cannot be used: {disk_reason(error)}. Mend that, and give the command again."
-    print(text, file=sys.stderr)  # noqa: T201
+    print_error(text)
     return _USAGE if error.filename is not None else 4
 
 
@@ -337,11 +348,10 @@ def _explain(error: Exception) -> int:
     from simulator.running.models.failures import scrub
 
     # What a provider's package raised may be part of it, and may repeat the key.
-    print(scrub("".join(traceback.format_exception(error))), file=sys.stderr)  # noqa: T201
-    print(  # noqa: T201
+    print_error(scrub("".join(traceback.format_exception(error))))
+    print_error(
         "sociolect: this is a fault of ours, and what was recorded is kept. Please report it, with the lines above, to "
-        "the issue tracker of the place that you have Sociolect from.",
-        file=sys.stderr,
+        "the issue tracker of the place that you have Sociolect from."
     )
     return _FAULT
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
-__all__ = ["console", "print_json", "print_table", "print_text", "printable"]
+__all__ = ["console", "print_error", "print_json", "print_table", "print_text", "printable"]
 
 
 _NARROWEST = 40
@@ -25,9 +26,44 @@ def console(*, stderr: bool = False) -> Console:
     """
     from rich.console import Console  # noqa: PLC0415 - only what prints needs rich
 
-    found = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    class Here(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704 - called while the error is handled; rich would end the process, with its own status
+
+    file = cast("IO[str]", _Unfailing(sys.stderr)) if stderr and sys.stderr is not None else None
+    found = Here(stderr=stderr, file=file, markup=False, emoji=False, highlight=False)
     found.width = max(found.width, _NARROWEST)  # COLUMNS=0 would leave nothing of a text
     return found
+
+
+class _Unfailing:
+    """Standard error, to which writing never fails: whoever reads it may have gone, or its disk may be full.
+
+    What is done goes on all the same, since what it is done for is recorded elsewhere.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._file.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def print_error(text: str) -> None:
+    """Print a text on standard error as it is; where that is closed, full or read by nobody, do nothing."""
+    if sys.stderr is not None:
+        file = _Unfailing(sys.stderr)
+        file.write(text + "\n")
+        file.flush()
 
 
 def print_json(document: object) -> None:

@@ -18,7 +18,7 @@ from simulator.options import (
     StudyOption,
 )
 from simulator.running.amounts import dollars, duration, plural
-from simulator.terminal import console, print_json, print_table, printable
+from simulator.terminal import console, print_error, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,7 +87,6 @@ def plan(
 def _pilot(loaded: Study, folder: Path, calls: int, *, prices: PriceTable, budget: float | None, json: bool) -> Pilot:
     """Make some of a campaign's calls, with progress; an interrupted pilot measures what it has."""
     import os
-    import sys
 
     from simulator.running.ending import FINISHING, INTERRUPTED
     from simulator.running.events import StageProgress
@@ -102,8 +101,7 @@ def _pilot(loaded: Study, folder: Path, calls: int, *, prices: PriceTable, budge
                 progress.say(FINISHING)
                 return
             progress.close()
-            sys.stderr.write("Stopped; every finished reply is recorded. Go on with the same command.\n")
-            sys.stderr.flush()
+            print_error("Stopped; every finished reply is recorded. Go on with the same command.")
             os._exit(INTERRUPTED)  # threads that wait for a model cannot be called back
 
         progress.say(f"A pilot of {plural(calls, 'call')}, recorded in {folder}.")

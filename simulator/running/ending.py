@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulator.errors import SociolectError
 from simulator.running.start import Start, resume_command
-from simulator.terminal import print_json
+from simulator.terminal import print_error, print_json
 
 if TYPE_CHECKING:
     from simulator.running.progress import RunProgress
@@ -49,7 +48,6 @@ class Ending:
         self._progress.close()
         self.tell_interrupted()
         # Threads that wait for a model cannot be called back, and the journal needs no goodbye.
-        sys.stderr.flush()
         os._exit(INTERRUPTED)
 
     def tell_interrupted(self) -> None:
@@ -57,7 +55,7 @@ class Ending:
         resume = resume_command(self._start, "interrupted")
         self._document("interrupted", _STOPPED, resume, INTERRUPTED)
         if not self._start.json:
-            sys.stderr.write(f"{_STOPPED} {_go_on('interrupted', resume)}\n")
+            print_error(f"{_STOPPED} {_go_on('interrupted', resume)}")
 
     def explain(self, error: SociolectError) -> None:
         """Add to an error that ends a run the command that goes on with it; whoever prints the error prints both.
