@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from reports.compare.commands import register as register_compare
 from simulator.errors import RecordError
 from simulator.options import JsonOption, RunArgument
 from simulator.terminal import console, print_json
@@ -23,6 +24,7 @@ def register(app: typer.Typer) -> None:
     app.command("report")(report)
     app.command("overlap")(overlap)
     app.command("export")(export)
+    register_compare(app)
 
 
 def report(

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import jinja2
 import polars as pl
 from markupsafe import Markup
 
@@ -20,15 +19,15 @@ from reports.drawing import Figure
 from reports.entity_map import draw_entity_map, kind_of
 from reports.graph import draw_overlap
 from reports.graphml import write_graphml
+from reports.rendering import read_template, render_template
 from reports.side_by_side import lay_out
-from reports.statuses import MEANINGS, status_words
+from reports.statuses import MEANINGS
 from reports.table_rows import list_entities, list_overlap, list_speakers, list_tsed, sum_counts
-from reports.visible import one_line, visible
+from reports.visible import one_line
 from simulator.storage import storing, write_bytes, write_text
 
 __all__ = ["ModelLike", "write_report"]
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _FIGURES = ("overlap", "entity-map", "topics", "tsed")
 _PNG_SCALE = 2.0
 
@@ -224,35 +223,11 @@ def _markdown(text: object) -> Markup:
 
 
 def _render(name: str, context: Mapping[str, Any]) -> str:
-    def show(shown: object) -> object:
-        """Make every text that a template prints visible; what is markup already was made by us."""
-        return visible(shown) if isinstance(shown, str) and not isinstance(shown, Markup) else shown
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES, encoding="utf-8"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=show,
-    )
-    environment.filters.update(
-        count_of=cells.count_of,
-        decimal=cells.decimal,
-        signed=cells.signed,
-        probability=cells.probability,
-        md=_markdown,
-        line=one_line,
-        words=status_words,
-    )
-    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
-    script = (_TEMPLATES / "script.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.get_template(name).render(
-        context,
-        style=Markup(style),  # noqa: S704 - our own file
-        script=Markup(script),  # noqa: S704 - our own file
-        script_hash=digest,
-        drawings={key: Markup(figure.svg) for key, figure in context["figures"].items()},  # noqa: S704 - escaped when drawn
-    )
+    script = read_template("script.js")
+    extra = {
+        "style": read_template("style.css"),
+        "script": script,
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "drawings": {key: Markup(figure.svg) for key, figure in context["figures"].items()},  # noqa: S704 - escaped when drawn
+    }
+    return render_template(name, {**context, **extra}, {"md": _markdown})

@@ -78,6 +78,9 @@ def test_nothing_in_reports_writes_past_the_storage() -> None:
                 called = node.func
                 name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
                 direct = isinstance(called, ast.Attribute) and name in {"write_text", "write_bytes", "mkdir", "write"}
+                reads = name == "open" and [ast.literal_eval(one) for one in node.args] == ["rb"]
+                if reads:
+                    continue
                 if direct or name in {"open", "write_graphml_lxml", "write_csv", "write_parquet", "save"}:
                     found.append(f"{path.name}:{node.lineno} {name}")
     assert found == []
