@@ -1,12 +1,16 @@
-"""Functions over batches that tests of the engine map: a worker finds them by their name."""
+"""Functions over batches that tests of the engine map, here and in processes of their own; found by their name."""
 
 import os
+import select
 import signal
+import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import polars as pl
 
+from command_line import ROOT
 from simulator.tables.recorded import extract_codes
 
 
@@ -89,3 +93,38 @@ def extract_deadly(folder: str, reply: str, times: int, answers: pl.DataFrame) -
     if first == reply and sum(value == int(reply, 16) for value, _ in marks(Path(folder))) <= times:
         os.kill(os.getpid(), signal.SIGKILL)
     return extract_codes(answers)
+
+
+def start_mapping(
+    engine: str, function: str, folder: Path, *arguments: str, done: str = "lambda number: None"
+) -> subprocess.Popen[str]:
+    """Start a process that maps a function of this file, with arguments bound, over 30 batches, on an engine."""
+    program = textwrap.dedent(f"""
+        import os, signal, sys
+        sys.path[:0] = sys.argv[1:3]
+        from functools import partial
+        from pathlib import Path
+        import batch_functions
+        from simulator.engine import Engine, map_batches
+        function = partial(batch_functions.{function}, *sys.argv[4:])
+        batches = map(batch_functions.batch, range(30))
+        map_batches(function, batches, Path(sys.argv[3]), engine=Engine({engine}), done={done})
+    """)
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(ROOT), str(ROOT / "tests"), str(folder), *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_until_gone(process: int) -> None:
+    """Wait until a process that is not ours has ended."""
+    try:
+        handle = os.pidfd_open(process)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([handle], [], [], 30)[0], f"process {process} is still there"
+    finally:
+        os.close(handle)

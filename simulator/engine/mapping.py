@@ -125,11 +125,12 @@ def map_batches(
 
 def _workers(function: Function, pickled: bytes, engine: Engine, *, few: bool) -> AbstractContextManager[Workers]:
     """Return who works; for a single batch no process is worth its start."""
+    workers = engine.workers or _cores()
     if engine.kind == "ray":
         from simulator.engine.ray_cluster import ray_workers  # noqa: PLC0415 - an extra, and slow to import
 
-        return ray_workers(pickled, workers=engine.workers, address=engine.address)
-    workers = engine.workers or _cores()
+        # How many cores a cluster has that runs already, it says itself.
+        return ray_workers(pickled, workers=engine.workers if engine.address else workers, address=engine.address)
     if few or workers == 1:
         return nullcontext(InlineWorker(function))
     from simulator.engine.local import local_workers  # noqa: PLC0415 - only where there is much to do

@@ -14,7 +14,7 @@ from simulator.errors import UsageError
 
 __all__ = ["check_address"]
 
-_SECONDS = 20.0
+_SECONDS = 30.0
 _CONNECT = """
 import sys, ray
 try:

@@ -53,9 +53,9 @@ def ray_workers(function: bytes, *, workers: int | None, address: str | None) ->
     function
         Pickled (`simulator.engine.fingerprints.pickle_function`).
     workers
-        How many batches are worked on at once; None is one a core of the cluster.
+        How many batches are worked on at once; None is one a core of a cluster that runs.
     address
-        Of a cluster that runs; None starts one on this machine.
+        Of a cluster that runs; None starts one on this machine, of as many cores as workers.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _connect(workers: int | None, address: str | None, own: str | None) -> None:
         if address is not None:
             ray.init(address=address, **quiet)
         else:
-            cores = workers or os.cpu_count() or 1
+            cores = workers or 1
             store = _STORE + cores * _STORE_A_WORKER
             ray.init(
                 "local", num_cpus=cores, object_store_memory=store, include_dashboard=False, _temp_dir=own, **quiet
@@ -266,6 +266,14 @@ class RayWorkers:
                 return [Outcome(job.number, None, deadly_batch(job.number, _first_sentence(error)))]
             self._queue.appendleft(job)
             return []
+        except self._ray.exceptions.RayTaskError:
+            raise  # what is installed there does not even begin to work
+        except self._ray.exceptions.RayError as error:
+            raise SociolectError(
+                f"The Ray cluster failed at batch {job.number} (counted from 0): {_first_sentence(error)}. The parts "
+                f"of all finished batches are kept; mend the cluster, or choose the engine local, and run the same "
+                f"command again."
+            ) from error
 
     def close(self) -> None:
         """Give up what is under way."""

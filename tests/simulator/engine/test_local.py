@@ -1,17 +1,25 @@
 import os
-import select
 import signal
 import subprocess
 import sys
-import textwrap
 from functools import partial
 from pathlib import Path
 
 import pytest
-from batch_functions import StubbornError, batch, deadly, doubled, marked, marks, stubborn, talkative
+from batch_functions import (
+    StubbornError,
+    batch,
+    deadly,
+    doubled,
+    marked,
+    marks,
+    start_mapping,
+    stubborn,
+    talkative,
+    wait_until_gone,
+)
 
 import simulator.engine.local
-from command_line import ROOT
 from simulator.engine import Engine, map_batches
 from simulator.errors import SociolectError
 
@@ -23,41 +31,6 @@ def contents(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in sorted(folder.glob("*.parquet"))]
 
 
-def start_mapping(
-    function: str, folder: Path, *arguments: str, done: str = "lambda number: None"
-) -> subprocess.Popen[str]:
-    """Start a process of its own that maps one of `batch_functions`, with arguments bound, over 30 batches."""
-    program = textwrap.dedent(f"""
-        import os, signal, sys
-        sys.path[:0] = sys.argv[1:3]
-        from functools import partial
-        from pathlib import Path
-        import batch_functions
-        from simulator.engine import Engine, map_batches
-        function = partial(batch_functions.{function}, *sys.argv[4:])
-        batches = map(batch_functions.batch, range(30))
-        map_batches(function, batches, Path(sys.argv[3]), engine=Engine(workers=2), done={done})
-    """)
-    return subprocess.Popen(
-        [sys.executable, "-c", program, str(ROOT), str(ROOT / "tests"), str(folder), *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def wait_until_gone(process: int) -> None:
-    """Wait until a process that is not ours has ended."""
-    try:
-        handle = os.pidfd_open(process)
-    except ProcessLookupError:
-        return
-    try:
-        assert select.select([handle], [], [], SECONDS)[0], f"process {process} is still there"
-    finally:
-        os.close(handle)
-
-
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     function = partial(deadly, str(tmp_path), (15, 45), 2)
     map_batches(function, map(batch, range(20)), tmp_path / "parts", engine=TWO)
@@ -66,7 +39,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     calls = [value for value, _ in marks(tmp_path)]
     assert sorted(set(calls)) == list(range(0, 60, 3))
     assert [calls.count(value) for value in (15, 45)] == [3, 3]  # twice it died, then it was done
-    assert len({process for _, process in marks(tmp_path)}) == 2 + 4
+    assert 5 <= len({process for _, process in marks(tmp_path)}) <= 2 + 4  # the last one may come too late for work
 
 
 def test_a_batch_that_kills_each_worker_is_given_up(tmp_path: Path) -> None:
@@ -104,7 +77,7 @@ def test_what_a_function_prints_is_not_among_the_results(tmp_path: Path, capfd: 
 
 def test_a_killed_mapping_goes_on_where_it_was(tmp_path: Path) -> None:
     at_ten = "lambda number: number == 10 and os.kill(os.getpid(), signal.SIGKILL)"
-    started = start_mapping("marked", tmp_path / "parts", str(tmp_path), done=at_ten)
+    started = start_mapping("workers=2", "marked", tmp_path / "parts", str(tmp_path), done=at_ten)
     with started:
         assert started.wait(SECONDS) == -signal.SIGKILL
     for process in {process for _, process in marks(tmp_path)}:
@@ -118,15 +91,29 @@ def test_a_killed_mapping_goes_on_where_it_was(tmp_path: Path) -> None:
     assert contents(tmp_path / "parts") == contents(tmp_path / "inline")
 
 
-@pytest.mark.parametrize("group", [True, False])
-def test_ctrl_c_ends_it_and_leaves_no_process(tmp_path: Path, group: bool) -> None:
-    pipe = tmp_path / "pipe"
+def start_blocked(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
+    """Start a mapping, and return it with its two workers when both are in the midst of a batch."""
+    pipe = folder / "pipe"
     os.mkfifo(pipe)
     os.mkfifo(f"{pipe}-never")
-    started = start_mapping("blocked", tmp_path / "parts", str(pipe))
+    started = start_mapping("workers=2", "blocked", folder / "parts", str(pipe))
     working: list[int] = []
-    while len(working) < 2:  # both are in the midst of a batch
+    while len(working) < 2:
         working += [int(line) for line in pipe.read_text(encoding="utf-8").split()]
+    return started, working
+
+
+def test_workers_end_in_the_midst_of_a_batch_when_they_are_alone(tmp_path: Path) -> None:
+    started, working = start_blocked(tmp_path)
+    with started:
+        started.kill()
+    for process in working:
+        wait_until_gone(process)
+
+
+@pytest.mark.parametrize("group", [True, False])
+def test_ctrl_c_ends_it_and_leaves_no_process(tmp_path: Path, group: bool) -> None:
+    started, working = start_blocked(tmp_path)
     with started:
         (os.killpg if group else os.kill)(started.pid, signal.SIGINT)  # a terminal sends it to the whole group
         _, said = started.communicate(timeout=SECONDS)
