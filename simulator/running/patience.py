@@ -31,7 +31,8 @@ class Patience:
     first_wait, longest_wait
         Seconds before the second attempt, doubled each time up to the longest, with up to a half more of jitter, so
         that calls that failed together do not come back together. Where the provider says how long to wait, that is
-        obeyed instead, by all calls of the model.
+        obeyed instead, by all calls of the model; a call that was refused ``patient_attempts`` times though it had
+        waited as asked waits by itself as well, doubling anew.
     longest_asked
         Seconds. A provider that asks for a longer wait than this has nothing more to give for now: the model's calls
         end, resumable.
@@ -42,6 +43,8 @@ class Patience:
         resumable.
     limits_count
         Whether attempts that a rate limit refused count as attempts.
+    patient_attempts
+        See ``first_wait``: a provider that asks for a moment again and again does not mean it.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Patience:
     longest_total: float = 3600.0
     in_a_row: int = 20
     limits_count: bool = False
+    patient_attempts: int = 8
 
     @classmethod
     def never(cls) -> Self:
@@ -99,7 +103,8 @@ class Patience:
             )
         if self.counts(error) and counted >= self.attempts:
             return None
-        own = 0.0 if asked else self._backoff(key, attempt)
+        late = attempt - self.patient_attempts if asked else attempt
+        own = self._backoff(key, late) if late > 0 else 0.0
         if isinstance(error, RateLimitError) and held + max(asked, own) > self.longest_total:
             raise QuotaError(
                 f"The provider has put a call off for {held:,.0f} s in all and still takes none ({error}) Every "

@@ -42,6 +42,9 @@ TIMEOUT: Final = 300.0
 CONNECT_TIMEOUT: Final = 10.0
 """Seconds that connecting may take where ``connect_timeout`` does not say otherwise."""
 
+MOST_TOKENS: Final = 10**12
+"""A server that counts more in one reply does not count tokens."""
+
 _opened: Final = itertools.count(1)
 
 
@@ -287,17 +290,27 @@ def _read_content(content: str | Sequence[str | dict[Any, Any]]) -> tuple[str, s
 
 
 def _read_tokens(usage: Mapping[str, Any] | None) -> Tokens:
-    """Return tokens by class: LangChain counts cached and reasoning tokens within input and output as well."""
-    if not usage:
-        return Tokens()
-    cached = (usage.get("input_token_details") or {}).get("cache_read")
-    reasoning = (usage.get("output_token_details") or {}).get("reasoning")
+    """Return tokens by class: LangChain counts cached and reasoning tokens within input and output as well.
+
+    What is no number of tokens, whatever the server says, is not known.
+    """
+    usage = usage or {}
+    cached = _read_count((usage.get("input_token_details") or {}).get("cache_read"))
+    reasoning = _read_count((usage.get("output_token_details") or {}).get("reasoning"))
+    read, written = _read_count(usage.get("input_tokens")), _read_count(usage.get("output_tokens"))
     return Tokens(
-        input=max(0, int(usage["input_tokens"]) - int(cached or 0)),
-        cached=int(cached) if cached is not None else None,
-        output=max(0, int(usage["output_tokens"]) - int(reasoning or 0)),
-        reasoning=int(reasoning) if reasoning is not None else None,
+        input=None if read is None else max(0, read - (cached or 0)),
+        cached=cached,
+        output=None if written is None else max(0, written - (reasoning or 0)),
+        reasoning=reasoning,
     )
+
+
+def _read_count(value: object) -> int | None:
+    """Return a number of tokens; None where it is none, such as a negative, an infinite or an absurd one."""
+    if not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
+        return None
+    return int(value)
 
 
 def _to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -50,6 +51,15 @@ def test_where_the_provider_says_how_long_the_call_itself_does_not_wait() -> Non
     assert wait(Patience(), RateLimitError("x", seconds=30.0)) == 0.0
     assert wait(Patience(), RateLimitError("x", seconds=0.0)) >= 1.0
     assert wait(Patience(), RateLimitError("x", seconds=None)) >= 1.0
+
+
+def test_a_provider_that_asks_for_a_moment_for_ever_is_asked_ever_more_slowly() -> None:
+    patience, error = Patience(), RateLimitError("x", seconds=0.001)
+    waits = [wait(patience, error, attempt=attempt, counted=0) or 0.0 for attempt in range(1, 101)]
+    assert waits[:8] == [0.0] * 8
+    assert all(first < second for first, second in pairwise(waits[8:14]))
+    with pytest.raises(QuotaError, match="still takes none"):
+        wait(patience, error, attempt=101, counted=0, held=sum(waits))
 
 
 def test_a_provider_that_asks_for_too_long_has_nothing_more() -> None:

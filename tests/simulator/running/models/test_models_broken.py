@@ -161,3 +161,17 @@ def test_two_open_models_share_no_connections(serve: Callable[[Answer], OpenAISe
             await second.close()
 
     assert asyncio.run(go()).text == "hello"
+
+
+@pytest.mark.parametrize(
+    ("count", "known"),
+    [("NaN", None), ("Infinity", None), ("1e999", None), ("-5", None), ("9" * 30, None), ("true", 1), ("7", 7)],
+)
+def test_what_is_no_number_of_tokens_is_not_known(
+    serve: Callable[[Answer], OpenAIServer], count: str, known: int | None
+) -> None:
+    usage = json.dumps({"prompt_tokens": "COUNT", "completion_tokens": "COUNT", "total_tokens": 9})
+    body = json.dumps({**WHOLE, "usage": "USAGE"}).replace('"USAGE"', usage).replace('"COUNT"', count)
+    reply = _ask(serve(Answer(body=body.encode())))
+    assert reply.text == "hello"
+    assert reply.tokens == Tokens(input=known, output=known)
