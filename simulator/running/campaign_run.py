@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -17,7 +18,7 @@ from simulator.running.asks import generate_asks, generate_rows, rewrite_asks, r
 from simulator.running.calls import KEY_VERSION, Stage, canonical_json
 from simulator.running.events import Event, StageProgress
 from simulator.running.execution import execute
-from simulator.running.interrupts import draining
+from simulator.running.interrupts import run_draining
 from simulator.running.journal import Journal, PlanRow
 from simulator.running.journal.records import Records
 from simulator.running.journal.shards import Shard
@@ -152,7 +153,7 @@ def run_campaign(
         money = open_money(study, journal, table, budget=share)
         again = NOT_OK if retry else frozenset[str]()
         walk = _Walk(study, journal, shard, again, patience, money, begin_stage, report)
-        return asyncio.run(_walk(walk, interrupted))
+        return run_draining(partial(_walk, walk), interrupted)
 
 
 def open_money(study: Study, journal: Journal, prices: PriceTable, *, budget: float | None) -> Money:
@@ -194,12 +195,10 @@ class _Walk:
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
-async def _walk(walk: _Walk, interrupted: Callable[[int], None]) -> bool:
-    stop = asyncio.Event()
-    with draining(stop, interrupted):
-        await _rewrite(walk, stop)
-        if not stop.is_set():
-            await _generate(walk, stop)
+async def _walk(walk: _Walk, stop: asyncio.Event) -> bool:
+    await _rewrite(walk, stop)
+    if not stop.is_set():
+        await _generate(walk, stop)
     return not stop.is_set()
 
 

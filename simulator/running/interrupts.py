@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["InterruptedVerbError", "draining", "stoppable"]
+__all__ = ["InterruptedVerbError", "run_draining", "stoppable"]
 
+
+T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """A person's Ctrl-C, a scheduler's wish that the process end, and a terminal that was closed."""
@@ -52,41 +54,57 @@ def _handlers() -> dict[signal.Signals, Any]:
     return {signum: handler for signum, handler in found.items() if handler not in (signal.SIG_IGN, None)}
 
 
-@contextmanager
-def draining(stop: asyncio.Event, interrupted: Callable[[int], None]) -> Iterator[None]:
-    """Set ``stop`` at the first signal, so that what is in flight is finished; a third one has its ordinary effect.
+def run_draining(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]], interrupted: Callable[[int], None]) -> T:
+    """Run a coroutine in an event loop of its own, in which the first signal lets what is in flight be finished.
 
-    Afterwards signals are handled as before. Outside of the main thread they are left alone.
+    A handler that raises would do so anywhere, also in the loop's own code, and leave it in pieces; so from before the
+    loop begins until it has ended a signal only sets an event. A third one has its ordinary effect. Afterwards signals
+    are handled as before. Outside of the main thread they are left alone.
 
     Parameters
     ----------
-    stop
-        Watched by whoever begins calls.
+    main
+        Called with an event that is set at the first signal; watched by whoever begins calls.
     interrupted
         Called with 1 and with 2 at the first two signals.
     """
-    loop = asyncio.get_running_loop()
-    times = 0
-
-    def drain() -> None:
-        nonlocal times
-        times += 1
-        stop.set()
-        if times == 2:
-            _give_back(loop, before)
-        interrupted(times)
-
-    before = _handlers()
-    for signum in before:
-        loop.add_signal_handler(signum, drain)
+    draining = _Draining(interrupted)
     try:
-        yield
+        for signum in draining.before:
+            signal.signal(signum, draining.take)
+        return asyncio.run(draining.run(main))
     finally:
-        _give_back(loop, before)
+        draining.give_back()
 
 
-def _give_back(loop: asyncio.AbstractEventLoop, before: dict[signal.Signals, Any]) -> None:
-    """Let signals be handled as they were, unless that has been done."""
-    for signum, handler in before.items():
-        if loop.remove_signal_handler(signum):
-            signal.signal(signum, handler)
+class _Draining:
+    def __init__(self, interrupted: Callable[[int], None]) -> None:
+        self.before = _handlers()
+        self._interrupted = interrupted
+        self._times = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+
+    async def run(self, main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        for times in range(1, self._times + 1):  # signals that came before the loop did
+            self._tell(times)
+        return await main(self._stop)
+
+    def take(self, _signum: int, _frame: FrameType | None) -> None:
+        self._times += 1
+        if self._times == 2:
+            self.give_back()
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._tell, self._times)
+
+    def _tell(self, times: int) -> None:
+        if self._stop is not None:
+            self._stop.set()
+        self._interrupted(times)
+
+    def give_back(self) -> None:
+        """Let signals be handled as they were, unless that has been done."""
+        for signum in list(self.before):
+            signal.signal(signum, self.before.pop(signum))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from simulator.definitions import Study
@@ -18,7 +19,7 @@ from simulator.running.asks import rewrite_ask
 from simulator.running.calls import Call, Stage, derive_seed
 from simulator.running.campaign_run import execute_stage, open_money, open_run
 from simulator.running.events import Event
-from simulator.running.interrupts import draining
+from simulator.running.interrupts import run_draining
 from simulator.running.journal import Journal
 from simulator.running.lines import Ask
 from simulator.running.money import Money, Price, check_budget
@@ -132,7 +133,8 @@ def run_pilot(
         check_budget(study, prices)
     with open_run(study, folder) as journal:
         money = open_money(study, journal, prices, budget=budget)
-        return asyncio.run(_run(_Trial(study, journal, money, prices, patience, report), n, interrupted))
+        trial = _Trial(study, journal, money, prices, patience, report)
+        return run_draining(partial(_run, trial, n), interrupted)
 
 
 def share_calls(n: int, room: list[int]) -> list[int]:
@@ -272,25 +274,23 @@ class _Trial:
     report: Callable[[Event], None]
 
 
-async def _run(trial: _Trial, n: int, interrupted: Callable[[int], None]) -> Pilot:
+async def _run(trial: _Trial, n: int, stop: asyncio.Event) -> Pilot:
     study, stage = trial.study, trial.study.campaign.generate
     plan, generate = RewritePlan(study), GeneratePlan(study)
     models = models_of(study)["generate"]
     most = len(plan.groups) * stage.sample * stage.repeats
     shares = share_calls(n, [len(plan), *[most] * len(models)])
-    stop = asyncio.Event()
-    with draining(stop, interrupted):
-        chosen = list(_choose_rewrites(plan, shares[0]))
-        asks = [rewrite_ask(plan, planned) for planned in chosen]
-        trial.journal.add_variants(_known_variants(trial.journal, chosen, asks))
-        await _execute(trial, "rewrite", [asks], stop)
-        found = [variant for planned in chosen if (variant := trial.journal.variant(planned.variant)) is not None]
-        calls = [
-            list(_choose_calls(generate, number, _drawn(found, stage.sample), stage.repeats, share))
-            for number, share in enumerate(shares[1:])
-        ]
-        if not stop.is_set():
-            await _execute(trial, "generate", [[Ask(call) for call in some] for some in calls], stop)
+    chosen = list(_choose_rewrites(plan, shares[0]))
+    asks = [rewrite_ask(plan, planned) for planned in chosen]
+    trial.journal.add_variants(_known_variants(trial.journal, chosen, asks))
+    await _execute(trial, "rewrite", [asks], stop)
+    found = [variant for planned in chosen if (variant := trial.journal.variant(planned.variant)) is not None]
+    calls = [
+        list(_choose_calls(generate, number, _drawn(found, stage.sample), stage.repeats, share))
+        for number, share in enumerate(shares[1:])
+    ]
+    if not stop.is_set():
+        await _execute(trial, "generate", [[Ask(call) for call in some] for some in calls], stop)
     rows = [_measure(trial, "rewrite", 0, [planned.call for planned in chosen])]
     rows += [_measure(trial, "generate", number, some) for number, some in enumerate(calls)]
     return Pilot(
