@@ -115,21 +115,26 @@ def read_table(path: Path, schema: pl.Schema | None = None, *, columns: list[str
         The file is no such table.
     """
     try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path, columns=columns)
-        if path.suffix == ".csv":
-            written = pl.read_csv(path, schema=schema, columns=columns)
-            return written.with_columns(
-                pl.when(pl.col(name).str.contains(_WRITTEN)).then(pl.col(name).str.slice(1)).otherwise(pl.col(name))
-                for name, kind in written.schema.items()
-                if kind == pl.String
-            )
-        return pl.read_ndjson(path, schema=schema).select(columns or pl.all())
+        with path.open("rb") as file:  # a path would be a pattern to polars: `*`, `?`, `[1]` and `~` are in names, too
+            if path.suffix == ".parquet":
+                return pl.read_parquet(file, columns=columns)
+            if path.suffix == ".csv":
+                return _as_written(pl.read_csv(file, schema=schema, columns=columns))
+            return pl.read_ndjson(file, schema=schema).select(columns or pl.all())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise RecordError(
             f"{path} cannot be read as a table: {error}. If it is of a run, make it again from the journal: sociolect "
             f"analyze {path.parent.parent}"
         ) from error
+
+
+def _as_written(read: pl.DataFrame) -> pl.DataFrame:
+    """Take off the apostrophes that `_for_spreadsheets` has put before texts."""
+    return read.with_columns(
+        pl.when(pl.col(name).str.contains(_WRITTEN)).then(pl.col(name).str.slice(1)).otherwise(pl.col(name))
+        for name, kind in read.schema.items()
+        if kind == pl.String
+    )
 
 
 def scan_batches(path: Path) -> Iterator[pl.DataFrame]:
@@ -143,8 +148,8 @@ def scan_batches(path: Path) -> Iterator[pl.DataFrame]:
     from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415 - only who reads tables needs it
 
     try:
-        with parquet.ParquetFile(path) as file:
-            for number in range(file.num_row_groups):
-                yield pl.DataFrame(file.read_row_group(number))
+        with path.open("rb") as file, parquet.ParquetFile(file) as table:
+            for number in range(table.num_row_groups):
+                yield pl.DataFrame(table.read_row_group(number))
     except (ArrowInvalid, OSError) as error:
         raise RecordError(f"{path} cannot be read as a table: {error}.") from error

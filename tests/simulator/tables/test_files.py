@@ -123,3 +123,15 @@ def test_a_damaged_table_is_named(tmp_path: Path) -> None:
         list(scan_batches(path))
     with pytest.raises(RecordError, match=r"t\.parquet cannot be read"):
         read_table(path)
+
+
+@pytest.mark.parametrize("name", ["*", "?", "[1]", "[!a]", "~", "a b\n", "**", "{a,b}", "\udcff"])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
+def test_a_name_is_no_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, other = pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [2]})
+    for folder, frame in ((Path(name), one), (Path("another"), other), (Path("1"), other)):
+        write_table(frame, folder / f"t.{kind}")
+    assert read_table(Path(name) / f"t.{kind}", one.schema).equals(one)
+    if kind == "parquet":
+        assert pl.concat(scan_batches(Path(name) / "t.parquet")).equals(one)
