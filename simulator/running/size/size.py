@@ -15,6 +15,7 @@ from simulator.errors import UsageError
 from simulator.prompts import render_generate
 from simulator.running.calls import Call, Message, Parameter, Stage
 from simulator.running.models import ModelInfo, describe_model
+from simulator.running.models.parameters import check_parameters
 from simulator.running.money import Price
 from simulator.running.money.prices import PriceTable, load_prices
 from simulator.running.plan import RewritePlan, models_of
@@ -135,10 +136,14 @@ def size_of(study: Study, prices: PriceTable | None = None, *, today: date | Non
     Raises
     ------
     UsageError
-        A prompt cannot fit into its model's context, whatever is asked.
+        A prompt cannot fit into its model's context, whatever is asked; or a parameter is not one of its model's, or
+        cannot have its value.
     DefinitionError
         The study's file of prices is wrong.
     """
+    for models in models_of(study).values():
+        for choice, params in models:
+            check_parameters(choice.model, params, describe_model(choice.model, params).accepts)
     table = load_prices(study.root) if prices is None else prices
     rewriting, groups = _size_rewriting(study, table)
     rows = (rewriting, *_size_generating(study, table, groups))

@@ -224,3 +224,10 @@ def test_memory_does_not_grow_with_the_planned_calls(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert ends(size.calls)[1] == 6 * 10_000 + 6 * 3 * 10_000
     assert peaks[1] < 1.3 * peaks[0] + 10_000
+
+
+@pytest.mark.parametrize("params", ["requests_per_minute: 0", "foo: 1", "seed: -1"])
+def test_what_a_run_would_refuse_a_plan_refuses(tmp_path: Path, params: str) -> None:
+    study = study_of(tmp_path, f"{{model: mock, params: {{{params}}}}}")
+    with pytest.raises(UsageError, match=params.partition(":")[0]):
+        size_of(study)
