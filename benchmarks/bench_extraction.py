@@ -20,16 +20,26 @@ from rows import Row
 from simulator.code import extract
 
 RECORDED = Path(__file__).parents[2] / "shared" / "data" / "recorded" / "prompt_variability" / "sample.jsonl.gz"
-HOSTILE = ("```\n", "x = '''\n", ">>> x\n", "#\n", "import a b\n\n")
+HOSTILE = (
+    "```\n",
+    "```\nx\n",
+    "'''\n```\n",
+    "x = '''\n",
+    ">>> x\n",
+    "#\n",
+    "import a b\n\n",
+    "```\nx\n```\n</think>\n",
+)
 _FENCE = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
 
 
 def measure() -> Iterator[Row]:
     """Extract from every reply once, ours and the peer's."""
     replies, whose = _replies()
-    ours, peer = _speed(extract, replies), _speed(_first_fence, replies)
-    name = f"{len(replies):,} {whose} replies, MB/s"
-    yield Row(name, f"{ours:.1f}", f"{peer:.1f}", f"{ours / peer:.2f}")
+    fenced = [f"Here it is.\n\n```python\n{reply}\n```\n\nThat is all." for reply in replies]
+    for what, some in ((f"{whose} replies", replies), ("the same in a fence, words around", fenced)):
+        ours, peer = _speed(extract, some), _speed(_first_fence, some)
+        yield Row(f"{len(some):,} {what}, MB/s", f"{ours:.1f}", f"{peer:.1f}", f"{ours / peer:.2f}")
     slowest = max(_seconds(extract, [piece * (1_000_000 // len(piece))]) for piece in HOSTILE)
     yield Row("the slowest of some hostile replies of 1 MB, s", f"{slowest:.2f}", "", "")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_prose"]
+__all__ = ["begins_program", "is_prose"]
 
 _PROGRAM = re.compile(
     r"\s*(?:(?:async\s+)?def\s+\w+\s*[(\[]|class\s+\w+\s*[:({]|import\s+[\w.{*]+(?:\s*(?:as|,|from|;)|\s*$)|from\s+[\w.]+\s+import\b"
     r"|#include\b|#!|package\s+[\w.]+;?\s*$|func\s+\w+\(|fn\s+\w+\(|(?:public|private|protected)\s+\w+|(?:const|let|var)\s+\w+\s*="
-    r"|function\s+\w+\s*\()"
+    r"|function\s+\w+\s*\(|<(?:!(?:DOCTYPE|doctype)|html|\?xml|\?php|svg)\b)"
 )
 _SIGN = re.compile(
     r"[\w)\]]\s?(?:[-+*/%&|^]|\*\*|//|<<|>>)?=\s*\S|[=!<>]=|=>|->|\w\(|[\w)]\[|[;{}]\s*$|^\s*[\])}]|^\s*@\w"
@@ -20,7 +20,7 @@ _STATEMENT = re.compile(
     r"\s*(?:import|from|return|pass|break|continue|raise|del|assert|global|nonlocal|yield|await|lambda)\b"
 )
 _SENTENCE = re.compile(r"[^\W\d_]['’\w]*[,;:]? +[^\W\d_]")
-_QUOTED = re.compile(r"(?<![\w=(])`[^`]+`(?=[\s.,:;!?)]|$)")
+_QUOTED = re.compile(r"(?<![\w=(`])(`{1,2})[^`]+\1(?=[\s.,:;!?)]|$)")
 _LINES = 2_000
 _COLUMNS = 300
 
@@ -30,8 +30,9 @@ def is_prose(text: str, *, parses: bool = False) -> bool:
 
     Without a parser's help: no line begins as only a program does (``def f(``, ``import x as y``), and fewer lines
     carry a sign of a program (an assignment, a call, a bracket at the end) than read like words in a sentence. Where
-    the parser accepts the text (``Hello, world`` is a tuple, ``Answer: 42`` an annotation), it is prose only if it
-    is nothing but words and punctuation and begins with no statement. The first 2,000 lines are looked at.
+    the parser accepts the text (``Hello, world`` is a tuple, ``Answer: 42`` an annotation, ``# Title`` a comment), it
+    is prose only if it is nothing but words, punctuation and headings, and begins with no statement. The first 2,000
+    lines are looked at.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ def is_prose(text: str, *, parses: bool = False) -> bool:
     if not lines:
         return False
     if parses:
+        lines = [line for line in lines if not line.startswith("#")]
         return not any(_STATEMENT.match(line) or _SIGN.search(line) or not _WORDS.fullmatch(line) for line in lines)
     if any(_PROGRAM.match(line) for line in lines):
         return False
@@ -58,3 +60,8 @@ def is_prose(text: str, *, parses: bool = False) -> bool:
     signs = sum(_SIGN.search(line) is not None for line in lines)
     sentences = sum(_SIGN.search(line) is None and _SENTENCE.search(line) is not None for line in lines)
     return signs < sentences or not signs
+
+
+def begins_program(line: str) -> bool:
+    """Whether a line begins as only a program's does, in any language: ``def f(``, ``const x =``, ``<!doctype``."""
+    return _PROGRAM.match(line[:_COLUMNS]) is not None

@@ -47,16 +47,22 @@ def load_grammar(language: str) -> Language:
         ) from error
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
+def _read(code: str) -> tuple[int | None, frozenset[str]]:
+    """Parse Python code once for both questions about it: where it goes wrong, and what it defines."""
+    try:
+        module = _parse_quietly(code)
+    except SyntaxError as error:
+        return max(error.lineno or 1, 1), frozenset()
+    except (ValueError, RecursionError, MemoryError):
+        return 1, frozenset()
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return None, frozenset(statement.name for statement in module.body if isinstance(statement, kinds))
+
+
 def fault_line(code: str) -> int | None:
     """Return the line, counted from 1, at which Python code stops being Python; None where it never does."""
-    try:
-        _parse_quietly(code)
-    except SyntaxError as error:
-        return max(error.lineno or 1, 1)
-    except (ValueError, RecursionError, MemoryError):
-        return 1
-    return None
+    return _read(code)[0]
 
 
 def parses(code: str, language: str) -> bool | None:
@@ -89,12 +95,5 @@ def _parse_quietly(code: str) -> ast.Module:
 
 
 def defined_names(code: str, language: str) -> frozenset[str]:
-    """Return the functions and classes that Python code defines at its top level."""
-    if language != "python":
-        return frozenset()
-    try:
-        module = _parse_quietly(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return frozenset(statement.name for statement in module.body if isinstance(statement, kinds))
+    """Return the functions and classes that Python code defines at its top level; of other languages nothing."""
+    return _read(code)[1] if language == "python" else frozenset()

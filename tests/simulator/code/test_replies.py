@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from simulator.code import extract
-from simulator.dressings import read_notebook
-from simulator.fences import find_blocks, split_lines
+from simulator.code.dressings import read_notebook
+from simulator.code.fences import find_blocks, split_lines
 
 CORPUS: list[dict[str, Any]] = YAML(typ="safe").load((Path(__file__).parent / "replies.yaml").read_text("utf-8"))
 UNCHECKED = "; not checked, for want of its grammar"
@@ -68,10 +68,10 @@ def test_every_block_is_chosen_or_left_out(reply: str) -> None:
     found = extract(reply)
     whole = found.chosen.startswith("the whole reply")
     if not whole and not found.chosen.startswith("nothing: the reply"):
-        blocks = find_blocks(reply)
         numbers = named_blocks(found.chosen) + named_blocks(found.left_out)
-        assert sorted(numbers) == list(range(1, len(blocks) + 1))
-        assert found.blocks == len(blocks)
+        assert sorted(numbers) == list(range(1, found.blocks + 1))
+    if "'''" not in reply and "begins within" not in found.chosen:  # or else fences are paired otherwise
+        assert found.blocks == len(find_blocks(reply))
 
 
 @given(st.lists(pieces, max_size=7).map("".join))

@@ -2,9 +2,10 @@
 
 CommonMark (https://spec.commonmark.org/0.31.2/#fenced-code-blocks): a fence is at least three backticks or tildes; it
 is closed by a line of at least as many of the same character and nothing else, or by the end of the reply; the
-indentation of the opening fence is taken off every line. Four things differ, because replies are written by models:
+indentation of the opening fence is taken off every line. Five things differ, because replies are written by models:
 
 - a fence may be indented by any amount (models put fences under list items without counting columns);
+- where the first line is indented less than its fence, only so much is taken off (models indent the fence alone);
 - a fence may follow words on the same line when it names a language (``Here it is: ```python``);
 - what follows the fence may be the first line of the program itself (```` ```import os ````);
 - a block whose language is Markdown holds blocks of its own, even when its fence is no longer than theirs.
@@ -16,6 +17,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+
+from simulator.code.languages import read_info
 
 __all__ = ["Block", "find_blocks", "split_lines"]
 
@@ -43,20 +46,26 @@ class Block:
         The line of the opening fence, counted from 0.
     lines
         The lines between the fences, without the opening fence's indentation.
+    end
+        The line after the block, and after its closing fence where it has one.
     closed
         Whether a closing fence was found.
     tildes
         Whether its fence is of tildes rather than backticks.
     within
         Whether it stands inside a block of Markdown.
+    goes_on
+        Whether one of its strings holds a fence as long as its own (`simulator.code.pieces.read_on`).
     """
 
     info: str
     first: int
     lines: list[str] = field(default_factory=list)
+    end: int = 0
     closed: bool = False
     tildes: bool = False
     within: bool = False
+    goes_on: bool = False
 
     @property
     def text(self) -> str:
@@ -65,9 +74,8 @@ class Block:
 
     @property
     def language(self) -> str:
-        """The first word of `info` in lower case: ``python`` of ``{.python}`` and of ``Python title="x"``."""
-        words = self.info.strip().strip("{}").strip().lstrip(".").split(maxsplit=1)
-        return re.split(r"[:,{(;]", words[0], maxsplit=1)[0].lower() if words else ""
+        """The language that `info` names, as `simulator.code.languages.read_info` reads it."""
+        return read_info(self.info)
 
 
 @dataclass(slots=True)
@@ -94,35 +102,55 @@ def find_blocks(text: str) -> list[Block]:
     """
     blocks: list[Block] = []
     fences: list[_Fence] = []
-    for number, line in enumerate(split_lines(text)):
+    lines = split_lines(text)
+    for number, line in enumerate(lines):
         current = fences[-1] if fences else None
         if current is not None:
             body = _take_quotes(line, current.quotes)
+            if body is None and current.block is not None and not current.block.lines:
+                current.quotes, body = 0, line  # only its fence is quoted
             if body is None:  # the quotation ended, and the block with it
+                for fence in fences:
+                    _finish(fence, number)
                 fences.clear()
                 current = None
             elif _closes(body, current):
                 if current.block is not None:
                     current.block.closed = True
-                fences.pop()
+                _finish(fences.pop(), number + 1)
                 continue
             elif current.block is not None:
-                current.block.lines.append(_take_indent(body, current.column))
+                current.block.lines.append(body)
                 continue
         opened = _opens(line)
         if opened is None:
             continue
         fence, info = opened
         block = Block(info=info, first=number, tildes=fence.character == "~", within=bool(fences))
-        if _PROGRAM_BEGINS.match(info):
-            block.info, block.lines = "", [info]
-        if block.language in _MARKDOWN and not fences:
+        if info and _PROGRAM_BEGINS.match(info):
+            block.info, block.lines = "", [" " * fence.column + info]
+        if info and not fences and block.language in _MARKDOWN:
             fences.append(fence)
             continue
         fence.block = block
         fences.append(fence)
         blocks.append(block)
+    for fence in fences:
+        _finish(fence, len(lines))
     return blocks
+
+
+def _finish(fence: _Fence, end: int) -> None:
+    """Write where a block ends, and take the fence's indentation off its lines."""
+    block = fence.block
+    if block is None:
+        return
+    block.end = end
+    if not fence.column:
+        return
+    first = next((line for line in block.lines if line.strip()), "")
+    columns = min(fence.column, _indentation(first))
+    block.lines = [_take_indent(line, columns) for line in block.lines]
 
 
 def _opens(line: str) -> tuple[_Fence, str] | None:
@@ -146,8 +174,7 @@ def _closes(line: str, fence: _Fence) -> bool:
     stripped = line.strip(" \t")
     if len(stripped) < fence.length or stripped.strip(fence.character):
         return False
-    indent = _width(line[: len(line) - len(line.lstrip(" \t"))])
-    return indent <= fence.column + 3
+    return _indentation(line) <= fence.column + 3
 
 
 def _take_quotes(line: str, count: int) -> str | None:
@@ -172,6 +199,10 @@ def _take_indent(line: str, columns: int) -> str:
             break
         place += 1
     return line[place:]
+
+
+def _indentation(line: str) -> int:
+    return _width(line[: len(line) - len(line.lstrip(" \t"))])
 
 
 def _width(lead: str) -> int:

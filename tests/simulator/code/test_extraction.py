@@ -10,8 +10,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from simulator.code import CODE_STATUSES, extract
+from simulator.code.fences import find_blocks, split_lines
 from simulator.errors import MissingError
-from simulator.fences import find_blocks, split_lines
 from simulator.prose import is_prose
 from simulator.syntax import MAX_CHECKED, defined_names, load_grammar, parses
 
