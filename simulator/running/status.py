@@ -20,6 +20,7 @@ and ``warnings``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -28,8 +29,9 @@ from simulator.errors import JournalDamagedError
 from simulator.running.amounts import dollars, plural
 from simulator.running.calls import Stage
 from simulator.running.journal.entries import Planned, Spent
+from simulator.running.journal.journal import Journal
 from simulator.running.journal.records import Records
-from simulator.running.journal.shards import Shard
+from simulator.running.journal.shards import Shard, journals_of
 
 __all__ = ["RunStatus", "Verified", "count_failed", "read_status", "shards_to_go", "verify_records"]
 
@@ -180,13 +182,27 @@ def verify_records(folder: Path) -> Verified:
     RecordError
         The folder is no run.
     """
+    problems: list[str] = []
+    calls = replies = 0
     try:
         with Records(folder) as records:
-            problems = list(records.check())
+            problems += records.check()
             replies = sum(journal.last_reply for journal in records.journals)
-            return Verified(sum(records.counts().values()), replies, problems)
-    except JournalDamagedError as error:  # too damaged to be read to its end
-        return Verified(0, 0, [str(error)])
+            calls = sum(records.counts().values())
+    except JournalDamagedError as error:  # one of the journals is too damaged to be opened, or to be counted
+        if not problems:
+            problems = [str(error), *_check_each(folder)]
+    return Verified(calls, replies, list(dict.fromkeys(problems)))
+
+
+def _check_each(folder: Path) -> Iterator[str]:
+    """Yield what is wrong with each journal of a run that cannot be opened as a whole."""
+    for shard in journals_of(folder):
+        try:
+            with Journal(folder, shard=shard) as journal:
+                yield from journal.check()
+        except JournalDamagedError as error:
+            yield str(error)
 
 
 def _to_ask(plan: Planned | None) -> str:

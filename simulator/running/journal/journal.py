@@ -10,13 +10,14 @@ One process writes; others may read at the same time. Anybody may query it with 
 ``attempts``     what was asked in vain, each time
 ``variants``     the texts to send, with their lineage
 ``plans``        which call the current campaign makes of which variant, in order
-``planned``      how many calls a stage's plan has, and how many of them have a reply
+``planned``      how many calls a stage's plan has, how many of them have a reply, whether it is void (out of date)
 ``tallies``      how many calls of which stage and model have which latest status
 ``sums``         one row: what all replies and attempts used
 ================ ===========================================================================
 
-A ``digest`` is the start of the SHA-256 of its row (`simulator.running.journal.migrations.digest_row`), a call's key
-that of its document: `Journal.check` hashes everything again.
+A ``digest`` is the start of the SHA-256 of its row (`simulator.running.journal.digests.digest_row`), a call's key that
+of its document, a plan's digest one of all its rows. What is read is hashed again (`simulator.running.journal.rows`):
+nothing is made of a record that is damaged. `Journal.check` hashes everything.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from simulator.running.calls import Stage
 from simulator.running.journal import reading, writing
 from simulator.running.journal.checking import check_journal
 from simulator.running.journal.entries import Entry, FailedAttempt, Planned, PlanRow, Recorded, RecordedAttempt, Spent
-from simulator.running.journal.file import connect_reader, connect_writer, journal_storage, settle_folder
+from simulator.running.journal.failures import journal_storage
+from simulator.running.journal.file import connect_reader, connect_writer, settle_folder
 from simulator.running.journal.run_lock import take_lock
 from simulator.running.journal.shards import Shard, check_shards, journal_path, journals_of
 from simulator.running.replies import ReplyStatus

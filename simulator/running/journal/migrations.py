@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
+from functools import cache
 
-from simulator.running.calls import canonical_json
+from simulator.running.journal.digests import PlanDigest, digest_row
+from simulator.running.journal.rows import DamagedRowError
 
-__all__ = ["MIGRATIONS", "digest_row", "migrate"]
+__all__ = ["MIGRATIONS", "add_functions", "migrate", "read_schema", "schema_of"]
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -127,25 +128,121 @@ MIGRATIONS: tuple[str, ...] = (
             WHEN EXISTS (SELECT 1 FROM replies WHERE replies.call = plans.call) THEN call END)
         FROM plans GROUP BY campaign, stage;
     """,
+    # What had no digest gets one, of what is there now. A plan that is out of date is kept as void instead of being
+    # forgotten, since its rows are still read; only the current campaign has plans. The number of a plan takes the
+    # place of the count of plans, which nothing could be checked against. A tally of nothing is none.
+    """
+    ALTER TABLE campaigns ADD COLUMN digest TEXT NOT NULL DEFAULT '';
+    UPDATE campaigns SET digest = digest_row(number, begun, text, name);
+    ALTER TABLE attempts ADD COLUMN digest TEXT NOT NULL DEFAULT '';
+    UPDATE attempts SET digest = digest_row(call, attempt, recorded, seconds, reason, cost_at_most);
+    DELETE FROM tallies WHERE calls = 0;
+    DELETE FROM plans WHERE campaign != (SELECT campaign FROM current);
+    CREATE TABLE moved_plans AS
+        SELECT stage, fingerprint, calls, done, 0 AS void FROM planned WHERE campaign = (SELECT campaign FROM current);
+    INSERT INTO moved_plans
+        SELECT stage, '', count(DISTINCT call), count(DISTINCT CASE
+            WHEN EXISTS (SELECT 1 FROM replies WHERE replies.call = plans.call) THEN call END), 1
+        FROM plans WHERE stage NOT IN (SELECT stage FROM moved_plans) GROUP BY stage;
+    INSERT INTO moved_plans
+        SELECT 'generate', '', 0, 0, 1 FROM sums WHERE plans > 0 AND NOT EXISTS (SELECT 1 FROM moved_plans);
+    DROP TABLE planned;
+    CREATE TABLE planned(
+        stage TEXT PRIMARY KEY,
+        campaign INTEGER NOT NULL REFERENCES campaigns(number),
+        number INTEGER NOT NULL,
+        fingerprint TEXT NOT NULL,
+        calls INTEGER NOT NULL,
+        done INTEGER NOT NULL,
+        void INTEGER NOT NULL,
+        plan_digest TEXT NOT NULL,
+        digest TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO planned
+        SELECT stage, (SELECT campaign FROM current), (SELECT plans FROM sums), fingerprint, calls, done, void,
+            (SELECT coalesce(digest_plan(position, variant, call), printf('%064d', 0))
+                FROM plans WHERE plans.stage = moved_plans.stage),
+            ''
+        FROM moved_plans;
+    UPDATE planned SET digest = digest_row(stage, campaign, number, fingerprint, calls, void, plan_digest);
+    DROP TABLE moved_plans;
+    CREATE TABLE moved_sums AS SELECT * FROM sums;
+    DROP TABLE sums;
+    CREATE TABLE sums(
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        tokens_input INTEGER NOT NULL,
+        tokens_cached INTEGER NOT NULL,
+        tokens_output INTEGER NOT NULL,
+        tokens_reasoning INTEGER NOT NULL,
+        cost REAL NOT NULL,
+        at_most REAL NOT NULL,
+        unpriced INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO sums
+        SELECT one, tokens_input, tokens_cached, tokens_output, tokens_reasoning, cost, at_most, unpriced
+        FROM moved_sums;
+    DROP TABLE moved_sums;
+    """,
 )
 """Numbered from 1; ``PRAGMA user_version`` says how many a file has had. Never edited, only appended to."""
 
 
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Let a connection make digests in SQL: ``digest_row`` of values, ``digest_plan`` of the rows of a plan."""
+    connection.create_function("digest_row", -1, digest_row, deterministic=True)
+    connection.create_aggregate("digest_plan", 3, PlanDigest)  # type: ignore[arg-type]  # typeshed: of one whole number
+
+
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a file from ``version`` to the newest schema, in one transaction: it has the old one or the new one."""
+    """Bring a file from ``version`` to the newest schema, in one transaction: it has the old one or the new one.
+
+    Parameters
+    ----------
+    connection
+        With the functions of `add_functions`.
+    version
+        Which the file has.
+
+    Raises
+    ------
+    DamagedRowError
+        A value is of a kind that was never recorded, so that a step cannot be taken.
+    """
     if version == len(MIGRATIONS):
         return
-    connection.create_function("digest_row", -1, digest_row, deterministic=True)
     steps = "".join(MIGRATIONS[version:])
-    connection.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version={len(MIGRATIONS)}; COMMIT;")
+    try:
+        connection.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version={len(MIGRATIONS)}; COMMIT;")
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_STEP:
+            raise
+        raise DamagedRowError(
+            f"schema {version} of it cannot be brought up to schema {len(MIGRATIONS)} ({error})"
+        ) from error
 
 
-def digest_row(*values: str | float | None) -> str:
-    """Return 32 hexadecimal digits of the SHA-256 of a row's values as canonical JSON, to be checked at any time.
+_NO_STEP = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
 
-    The values are hashed as SQLite gives them back: a real is a float, and never a negative zero.
 
-    >>> digest_row("a", 1, None)
-    '0ae764bffd3a17b6454c8d9ebf712311'
+@cache
+def schema_of(version: int) -> dict[tuple[str, str], str]:
+    """Return what a file with a version of the schema has: its tables, indexes and views, each as it was made.
+
+    Returns
+    -------
+    dict
+        By kind and name the SQL that made it, white space made one; empty for an index that belongs to a table.
     """
-    return hashlib.sha256(canonical_json(values).encode()).hexdigest()[:32]
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        add_functions(connection)
+        connection.executescript("".join(MIGRATIONS[:version]))
+        return read_schema(connection)
+    finally:
+        connection.close()
+
+
+def read_schema(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """Return the schema of a file, in the form of `schema_of`."""
+    rows = connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema").fetchall()
+    return {(str(kind), str(name)): " ".join(str(sql).split()) for kind, name, sql in rows}

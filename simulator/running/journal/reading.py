@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from simulator.running.calls import Stage
 from simulator.running.journal.entries import Planned, PlanRow, Recorded, RecordedAttempt, Spent
+from simulator.running.journal.rows import (
+    ATTEMPT,
+    CALL,
+    CAMPAIGN,
+    LATEST,
+    PLAN_ROW,
+    PLANNED,
+    REPLY,
+    SUMS,
+    TALLY,
+    VARIANT,
+    DamagedRowError,
+    is_count,
+    parse_call,
+    parse_object,
+    read_number,
+    read_rows,
+)
 from simulator.running.replies import Reply, ReplyStatus, Tokens
 from simulator.running.variants import Variant
 
@@ -21,6 +39,7 @@ __all__ = [
     "read_last_attempt",
     "read_last_reply",
     "read_latest",
+    "read_latest_campaign",
     "read_missing",
     "read_name",
     "read_plan",
@@ -39,34 +58,48 @@ _WINDOW = 10_000
 
 def read_campaign(connection: sqlite3.Connection) -> str | None:
     """Return the current frozen campaign, or None before the first start."""
-    row = _one(connection, "SELECT text FROM campaigns ORDER BY number DESC LIMIT 1")
-    return None if row is None else str(row[0])
+    latest = read_latest_campaign(connection)
+    return None if latest is None else latest[1]
 
 
 def read_name(connection: sqlite3.Connection) -> str | None:
     """Return the current campaign's name, or None before the first start."""
-    row = _one(connection, "SELECT name FROM campaigns ORDER BY number DESC LIMIT 1")
-    return None if row is None else str(row[0])
+    latest = read_latest_campaign(connection)
+    return None if latest is None else latest[2]
+
+
+def read_latest_campaign(connection: sqlite3.Connection) -> tuple[int, str, str] | None:
+    """Return the number, the text and the name of the current frozen campaign, or None before the first start."""
+    rows = read_rows(connection, CAMPAIGN, "FROM campaigns ORDER BY number DESC LIMIT 1", hashed=True)
+    return next(((number, text, name) for number, _, text, name in rows), None)
 
 
 def read_planned(connection: sqlite3.Connection, stage: Stage) -> Planned | None:
     """Return a stage's plan in sum, or None where the current campaign has none yet, or one that is out of date."""
-    row = _one(
-        connection,
-        "SELECT fingerprint, calls, done FROM planned WHERE campaign = (SELECT campaign FROM current) AND stage = ?",
-        stage,
+    query = (
+        f"SELECT {PLANNED.names}, digest, done FROM planned WHERE campaign = (SELECT campaign FROM current) "  # noqa: S608 - our names
+        "AND stage = ?"
     )
-    return None if row is None else Planned(*row)
+    for *row, digest, done in connection.execute(query, (stage,)).fetchall():
+        held = dict(zip(PLANNED.kinds, row, strict=True))
+        if not PLANNED.holds(row, digest) or not is_count(done) or done > held["calls"]:
+            raise DamagedRowError(
+                f"{PLANNED.name(row)} does not hash to its digest, or more of it is done than there is"
+            )
+        return None if held["void"] else Planned(held["fingerprint"], held["calls"], done)
+    return None
 
 
 def read_plan(connection: sqlite3.Connection, stage: Stage, first: int) -> list[PlanRow]:
     """Return one page of the current campaign's plan from a position on; none where it ends."""
-    rows = connection.execute(
-        "SELECT position, variant, call FROM plans WHERE campaign = (SELECT campaign FROM current) AND stage = ? "
-        "AND position >= ? ORDER BY position LIMIT ?",
-        (stage, first, _PAGE),
+    rows = read_rows(
+        connection,
+        PLAN_ROW,
+        "FROM plans WHERE campaign = (SELECT campaign FROM current) AND stage = ? AND position >= ? "
+        "ORDER BY position LIMIT ?",
+        *(stage, first, _PAGE),
     )
-    return [PlanRow(*row) for row in rows.fetchall()]
+    return [PlanRow(*row) for row in rows]
 
 
 def read_missing(
@@ -77,123 +110,120 @@ def read_missing(
     A page looks at a bounded number of positions, beginning at the first that there is: where most rows are answered,
     it may be empty without being the last one.
     """
-    begin = _one(
-        connection,
-        "SELECT position FROM plans WHERE campaign = (SELECT campaign FROM current) AND stage = ? "
-        "AND position >= ? AND position < ? ORDER BY position LIMIT 1",
-        *(stage, first, last),
+    there = (
+        "FROM plans WHERE campaign = (SELECT campaign FROM current) AND stage = ? AND position >= ? AND position < ?"
     )
-    if begin is None:
+    begin = read_rows(connection, PLAN_ROW, f"{there} ORDER BY position LIMIT 1", *(stage, first, last))
+    if not begin:
         return [], last
-    end = min(last, begin[0] + _WINDOW)
-    rows = connection.execute(
-        "SELECT position, variant, call FROM plans WHERE campaign = (SELECT campaign FROM current) AND stage = ? "
-        "AND position >= ? AND position < ? AND coalesce(("
+    end = min(last, begin[0][0] + _WINDOW)
+    rows = read_rows(
+        connection,
+        PLAN_ROW,
+        f"{there} AND coalesce(("  # noqa: S608 - ours
         "SELECT number <= ? AND status IN (SELECT value FROM json_each(?)) "
         "FROM replies WHERE replies.call = plans.call ORDER BY number DESC LIMIT 1), 1) "
         "ORDER BY position LIMIT ?",
-        (stage, begin[0], end, since, json.dumps(sorted(again)), _PAGE),
-    ).fetchall()
+        *(stage, begin[0][0], end, since, json.dumps(sorted(again)), _PAGE),
+    )
     return [PlanRow(*row) for row in rows], rows[-1][0] + 1 if len(rows) == _PAGE else end
 
 
 def count_missing(connection: sqlite3.Connection, stage: Stage, again: frozenset[str]) -> int:
     """Return how many distinct calls of the current campaign's plan have no reply, or one of these statuses."""
-    row = _one(
+    return read_number(
         connection,
         "SELECT count(*) FROM (SELECT DISTINCT call FROM plans WHERE campaign = (SELECT campaign FROM current) "
         "AND stage = ?) AS planned WHERE coalesce((SELECT status IN (SELECT value FROM json_each(?)) "
         "FROM replies WHERE replies.call = planned.call ORDER BY number DESC LIMIT 1), 1)",
-        stage,
-        json.dumps(sorted(again)),
+        *(stage, json.dumps(sorted(again))),
     )
-    return 0 if row is None else int(row[0])
 
 
 def read_calls(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the documents of those of some calls that are recorded."""
-    query = "SELECT key, document FROM calls WHERE key IN (SELECT value FROM json_each(?))"
-    return {key: json.loads(document) for key, document in connection.execute(query, (json.dumps(keys),)).fetchall()}
+    rows = read_rows(connection, CALL, "FROM calls WHERE key IN (SELECT value FROM json_each(?))", json.dumps(keys))
+    return {key: parse_call(key, document) for key, document in rows}
 
 
 def read_latest(connection: sqlite3.Connection, key: str) -> tuple[int, ReplyStatus] | None:
     """Return the number and status of the latest reply to a call, or None where there is none."""
-    row = _one(connection, "SELECT number, status FROM replies WHERE call = ? ORDER BY number DESC LIMIT 1", key)
-    return None if row is None else (row[0], row[1])
+    rows = read_rows(connection, LATEST, "FROM replies WHERE call = ? ORDER BY number DESC LIMIT 1", key)
+    return next(((number, status) for number, status in rows), None)
 
 
 def read_replies(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Recorded]:
     """Return the latest reply to each of some calls that has one."""
-    rows = connection.execute(
-        "SELECT call, status, text, tokens_input, tokens_cached, tokens_output, tokens_reasoning, model_reported, "
-        "finish, sent, error, cost, seconds, attempts, cost_at_most FROM replies WHERE number IN ("
+    rows = read_rows(
+        connection,
+        REPLY,
+        "FROM replies WHERE number IN ("
         "SELECT max(number) FROM replies WHERE call IN (SELECT value FROM json_each(?)) GROUP BY call)",
-        (json.dumps(keys),),
+        json.dumps(keys),
+        hashed=True,
     )
     found: dict[str, Recorded] = {}
-    for call, status, text, *numbers in rows.fetchall():
-        reported, finish, sent, error, *measured = numbers[4:]
-        reply = Reply(status, text, Tokens(*numbers[:4]), reported, finish, json.loads(sent), error)
-        found[call] = Recorded(call, reply, *measured)
+    for call, status, text, *rest in rows:
+        tokens, (cost, at_most, seconds, attempts, error, finish, reported, sent, _) = rest[:4], rest[4:]
+        parsed = parse_object(sent, f"what was sent with the call {call}")
+        reply = Reply(status, text, Tokens(*tokens), reported, finish, parsed, error)
+        found[call] = Recorded(call, reply, cost, seconds, attempts, at_most)
+    _insist_on_calls(connection, found)
     return found
+
+
+def _insist_on_calls(connection: sqlite3.Connection, keys: Collection[str]) -> None:
+    there = connection.execute(
+        "SELECT key FROM calls WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)
+    )
+    for key in sorted({*keys} - {key for (key,) in there.fetchall()}):
+        raise DamagedRowError(f"the call {key}, to which there is a reply, is not recorded")
 
 
 def read_attempts(connection: sqlite3.Connection, key: str) -> list[RecordedAttempt]:
     """Return the failed attempts at a call, in the order in which they happened."""
-    rows = connection.execute(
-        "SELECT call, attempt, recorded, seconds, reason, cost_at_most FROM attempts WHERE call = ? ORDER BY number",
-        (key,),
-    )
-    return [RecordedAttempt(*row) for row in rows.fetchall()]
+    rows = read_rows(connection, ATTEMPT, "FROM attempts WHERE call = ? ORDER BY number", key, hashed=True)
+    return [RecordedAttempt(*row) for row in rows]
 
 
 def read_variants(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, Variant]:
     """Return those of some variants, by their ids, that were made."""
-    rows = connection.execute(
-        "SELECT variant, task, method, persona, replicate, seed, text, made_by, status, note FROM variants "
-        "WHERE variant IN (SELECT value FROM json_each(?))",
-        (json.dumps(names),),
-    )
-    return {row[0]: Variant(*row) for row in rows.fetchall()}
+    there = "FROM variants WHERE variant IN (SELECT value FROM json_each(?))"
+    return {row[0]: Variant(*row) for row in read_rows(connection, VARIANT, there, json.dumps(names), hashed=True)}
 
 
 def read_last_reply(connection: sqlite3.Connection) -> int:
     """Return the number of the last reply, 0 before the first."""
-    row = _one(connection, "SELECT coalesce(max(number), 0) FROM replies")
-    return 0 if row is None else int(row[0])
+    return read_number(connection, "SELECT coalesce(max(number), 0) FROM replies")
 
 
 def read_last_attempt(connection: sqlite3.Connection) -> int:
     """Return the number of the last failed attempt, 0 before the first; they are numbered without gaps."""
-    row = _one(connection, "SELECT coalesce(max(number), 0) FROM attempts")
-    return 0 if row is None else int(row[0])
+    return read_number(connection, "SELECT coalesce(max(number), 0) FROM attempts")
 
 
 def read_state(connection: sqlite3.Connection) -> dict[str, int]:
     """Return what tells whether anything changed since that the tables are made from."""
-    row = _one(
-        connection,
-        "SELECT campaign, (SELECT plans FROM sums), (SELECT coalesce(max(number), 0) FROM replies) FROM current",
+    query = (
+        "SELECT campaign, (SELECT coalesce(max(number), 0) FROM planned), "
+        "(SELECT coalesce(max(number), 0) FROM replies) FROM current"
     )
-    return dict(zip(("campaign", "plan", "reply"), row or (0, 0, 0), strict=True))
+    names = ("campaign", "plan", "reply")
+    rows = connection.execute(query).fetchall()
+    if len(rows) != 1 or not all(map(is_count, rows[0])):
+        raise DamagedRowError("the numbers of its last campaign, plan and reply are no numbers")
+    return dict(zip(names, rows[0], strict=True))
 
 
 def read_counts(connection: sqlite3.Connection) -> dict[tuple[str, str, str], int]:
     """Return how many calls have which latest status: ``{(stage, model, status): calls}``."""
-    rows = connection.execute("SELECT stage, model, status, calls FROM tallies WHERE calls > 0 ORDER BY 1, 2, 3")
-    return {(stage, model, status): calls for stage, model, status, calls in rows.fetchall()}
+    rows = read_rows(connection, TALLY, "FROM tallies ORDER BY 1, 2, 3")
+    return {(stage, model, status): calls for stage, model, status, calls in rows}
 
 
 def read_spent(connection: sqlite3.Connection) -> Spent:
     """Return what all replies and failed attempts used."""
-    row = _one(
-        connection,
-        "SELECT tokens_input, tokens_cached, tokens_output, tokens_reasoning, cost, at_most, unpriced FROM sums",
-    )
-    return Spent() if row is None else Spent(*row)
-
-
-def _one(connection: sqlite3.Connection, query: str, *values: str | int) -> tuple[Any, ...] | None:
-    # All rows are fetched, so that the statement ends here and the next one sees what was committed in between.
-    rows: list[tuple[Any, ...]] = connection.execute(query, values).fetchall()
-    return rows[0] if rows else None
+    rows = read_rows(connection, SUMS, "FROM sums")
+    if len(rows) != 1:
+        raise DamagedRowError("the row of its sums is not there")
+    return Spent(*rows[0])

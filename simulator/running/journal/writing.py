@@ -15,8 +15,10 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from simulator.running.calls import Call, Stage, key_of
+from simulator.running.journal.digests import PlanDigest, digest_row
 from simulator.running.journal.entries import Entry, FailedAttempt, Planned, PlanRow
-from simulator.running.journal.migrations import digest_row
+from simulator.running.journal.reading import read_latest_campaign
+from simulator.running.journal.rows import ATTEMPT, CAMPAIGN, PLANNED, REPLY, VARIANT, read_number
 from simulator.running.replies import repair_reply, repair_text
 from simulator.running.variants import Variant
 
@@ -28,13 +30,21 @@ _CHUNK = 10_000
 
 
 def write_campaign(connection: sqlite3.Connection, text: str, name: str) -> None:
-    """Make a frozen campaign the current one, unless it is."""
-    rows = connection.execute("SELECT number, text, name FROM campaigns ORDER BY number DESC LIMIT 1").fetchall()
-    if not rows or rows[0][1] != text:
-        connection.execute("INSERT INTO campaigns(begun, text, name) VALUES (?, ?, ?)", (_now(), text, name))
-        connection.execute("DELETE FROM planned")  # those of the campaign before are nobody's any more
-    elif rows[0][2] != name:  # begun by a version that did not record it
-        connection.execute("UPDATE campaigns SET name = ? WHERE number = ?", (name, rows[0][0]))
+    """Make a frozen campaign the current one, unless it is. The plans of the one before go: nobody reads them."""
+    latest = read_latest_campaign(connection)
+    if latest is None or latest[1] != text:
+        row = (1 if latest is None else latest[0] + 1, _now(), text, name)
+        connection.execute(
+            f"INSERT INTO campaigns({CAMPAIGN.names}, digest) VALUES (?, ?, ?, ?, ?)",  # noqa: S608 - our names
+            (*row, digest_row(*row)),
+        )
+        connection.execute("DELETE FROM plans")
+        connection.execute("DELETE FROM planned")
+    elif latest[2] != name:  # begun by a version that did not record it
+        connection.execute(
+            "UPDATE campaigns SET name = ?1, digest = digest_row(number, begun, text, ?1) WHERE number = ?2",
+            (name, latest[0]),
+        )
 
 
 @dataclass(slots=True)
@@ -94,8 +104,7 @@ def _insert_reply(connection: sqlite3.Connection, entry: Entry, batch: _Batch) -
         _now(),
     )
     connection.execute(
-        "INSERT INTO replies(call, status, text, tokens_input, tokens_cached, tokens_output, tokens_reasoning, cost, "
-        "cost_at_most, seconds, attempts, error, finish, model_reported, sent, recorded, digest) "
+        f"INSERT INTO replies({REPLY.names}, digest) "  # noqa: S608 - our names
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*row, digest_row(*row)),
     )
@@ -125,9 +134,11 @@ def _is_planned(connection: sqlite3.Connection, stage: Stage, key: str) -> bool:
 
 def _insert_attempt(connection: sqlite3.Connection, failed: FailedAttempt, batch: _Batch) -> None:
     key, _ = _insert_call(connection, failed.call)
+    reason = repair_text(failed.reason)[0]
+    row = (key, failed.attempt, _now(), _real(failed.seconds), reason, _real(failed.cost_at_most))
     connection.execute(
-        "INSERT INTO attempts(call, attempt, recorded, seconds, reason, cost_at_most) VALUES (?, ?, ?, ?, ?, ?)",
-        (key, failed.attempt, _now(), failed.seconds, repair_text(failed.reason)[0], failed.cost_at_most),
+        f"INSERT INTO attempts({ATTEMPT.names}, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - our names
+        (*row, digest_row(*row)),
     )
     # What an attempt cost is never told: its bound is all there is.
     batch.spend(None, failed.cost_at_most)
@@ -138,6 +149,8 @@ def _add_to_tallies(connection: sqlite3.Connection, batch: _Batch) -> None:
         "INSERT INTO tallies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls",
         ((*names, change) for names, change in batch.calls.items() if change),
     )
+    if any(change < 0 for change in batch.calls.values()):
+        connection.execute("DELETE FROM tallies WHERE calls = 0")
     # An integer sum that overflows becomes a float, of which the cap makes an integer again.
     connection.execute(
         "UPDATE sums SET tokens_input = min(tokens_input + ?2, ?1), tokens_cached = min(tokens_cached + ?3, ?1), "
@@ -156,30 +169,37 @@ def write_variants(connection: sqlite3.Connection, variants: Iterable[Variant]) 
     """Add variants; one that is there already is replaced. The plan to send them, drawn without these, is void."""
     rows = (astuple(variant) for variant in variants)
     written = connection.executemany(
-        "INSERT OR REPLACE INTO variants(variant, task, method, persona, replicate, seed, text, made_by, status, note, "
-        "digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT OR REPLACE INTO variants({VARIANT.names}, digest) "  # noqa: S608 - our names
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         ((*row, digest_row(*row)) for row in rows),
     )
     if written.rowcount > 0:
-        connection.execute("DELETE FROM planned WHERE stage = 'generate'")
+        connection.execute(
+            "UPDATE planned SET void = 1, "
+            "digest = digest_row(stage, campaign, number, fingerprint, calls, 1, plan_digest) "
+            "WHERE stage = 'generate' AND void = 0"
+        )
 
 
 def write_plan(connection: sqlite3.Connection, stage: Stage, fingerprint: str, rows: Iterable[PlanRow]) -> Planned:
-    """Replace a stage's plan by one for the current campaign, and the plans of earlier ones, which nobody reads.
+    """Replace a stage's plan by one for the current campaign.
 
     Rows are streamed. The index is made when all of them are there, sorted, since a million rows that come in the order
     of the plan are in no order by call; it also gives the distinct calls, each of which is then looked up in the order
     in which the replies' own index has it.
     """
     ((campaign,),) = connection.execute("SELECT campaign FROM current").fetchall()
+    number = read_number(connection, "SELECT coalesce(max(number), 0) + 1 FROM planned")
     connection.execute("DROP INDEX plans_by_call")
     connection.execute("DELETE FROM planned WHERE stage = ?", (stage,))
     connection.execute("DELETE FROM plans WHERE stage = ?", (stage,))
+    digest = PlanDigest()
     for chunk in _chunks(rows):
         connection.executemany(
             "INSERT INTO plans(campaign, stage, position, variant, call) VALUES (?, ?, ?, ?, ?)",
             ((campaign, stage, row.position, row.variant, row.call) for row in chunk),
         )
+        digest.add(chunk)
         write_variants(connection, (variant for row in chunk for variant in row.made))
     connection.execute("CREATE INDEX plans_by_call ON plans(campaign, stage, call)")
     ((calls, done),) = connection.execute(
@@ -187,10 +207,12 @@ def write_plan(connection: sqlite3.Connection, stage: Stage, fingerprint: str, r
         "FROM (SELECT DISTINCT call FROM plans WHERE campaign = ? AND stage = ?) AS planned",
         (campaign, stage),
     ).fetchall()
-    planned = Planned(fingerprint, calls, int(done))
-    connection.execute("INSERT INTO planned VALUES (?, ?, ?, ?, ?)", (campaign, stage, *planned))
-    connection.execute("UPDATE sums SET plans = plans + 1")
-    return planned
+    row = (stage, campaign, number, fingerprint, calls, 0, digest.finalize())
+    connection.execute(
+        f"INSERT INTO planned({PLANNED.names}, digest, done) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - our names
+        (*row, digest_row(*row), int(done)),
+    )
+    return Planned(fingerprint, calls, int(done))
 
 
 def _chunks(rows: Iterable[PlanRow]) -> Iterator[list[PlanRow]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Sociolect
-from simulator.errors import RecordError
+from simulator.errors import JournalDamagedError, RecordError
 from simulator.running.calls import Call, Message
 from simulator.running.journal import Journal
 from simulator.running.journal.entries import Entry, FailedAttempt, PlanRow
@@ -104,6 +104,8 @@ def test_what_is_no_run_is_said(tmp_path: Path) -> None:
         "UPDATE replies SET status = 'ok' WHERE number = 3",
         "UPDATE calls SET document = replace(document, 'text 1', 'text 9')",
         "DELETE FROM calls WHERE document LIKE '%text 0%'",
+        "UPDATE campaigns SET text = 'name: other'",
+        "UPDATE plans SET variant = 'other' WHERE position = 1",
     ],
 )
 def test_whatever_was_changed_by_hand_is_found(tmp_path: Path, sociolect: Sociolect, damage: str) -> None:
@@ -131,6 +133,34 @@ def test_a_file_that_is_no_journal_any_more_is_a_problem(tmp_path: Path) -> None
         journal.record([answered(0)])
     (tmp_path / "journal.sqlite").write_bytes(b"\0" * 5000)
     assert len(verify_records(tmp_path).problems) == 1
+
+
+def test_a_damaged_shard_does_not_keep_the_others_from_being_checked(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        with begin(tmp_path, range(number, number + 1), shard=Shard(number, 3)) as journal:
+            journal.record([answered(number)])
+    (tmp_path / "journal-1-of-3.sqlite").write_bytes(b"\0" * 5000)
+    with sqlite3.connect(tmp_path / "journal-3-of-3.sqlite") as connection:
+        connection.execute("UPDATE replies SET text = 'print(2)'")
+    connection.close()
+    problems = verify_records(tmp_path).problems
+    assert len(problems) == 2
+    assert "journal-1-of-3.sqlite is not a whole SQLite file" in problems[0]
+    assert "journal-3-of-3.sqlite: reply 1, to the call" in problems[1]
+
+
+def test_what_is_found_before_the_records_cannot_be_counted_is_told(tmp_path: Path) -> None:
+    with begin(tmp_path, range(2)) as journal:
+        journal.record([answered(0)])
+    with sqlite3.connect(tmp_path / "journal.sqlite") as connection:
+        connection.execute("UPDATE replies SET text = 'print(2)'")
+        connection.execute("UPDATE tallies SET status = 'okay'")
+    connection.close()
+    problems = verify_records(tmp_path).problems
+    assert "reply 1, to the call" in "\n".join(problems)
+    assert "the tally of rewrite openai:m okay is not what was recorded" in "\n".join(problems)
+    with pytest.raises(JournalDamagedError, match="sociolect verify"):
+        read_status(tmp_path)
 
 
 def test_the_verb_shows_it_to_people(tmp_path: Path, sociolect: Sociolect) -> None:

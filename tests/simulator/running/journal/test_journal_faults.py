@@ -1,7 +1,9 @@
 """A full, failing or half-writing disk under the real SQLite, at every operation of a small run."""
 
+import os
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from simulator.errors import StorageError
 from simulator.running.calls import Call, Message
 from simulator.running.journal import Entry, FailedAttempt, Journal, PlanRow
 from simulator.running.journal import file as journal_file
-from simulator.running.journal.migrations import MIGRATIONS
+from simulator.running.journal.migrations import MIGRATIONS, add_functions
 from simulator.running.replies import Reply, ReplyStatus, Tokens
 from simulator.running.variants import Variant
 
@@ -222,6 +224,7 @@ def test_a_journal_has_the_old_schema_or_the_new_one(tmp_path: Path, disk: Disk,
         if version:
             disk.mend()
             connection = sqlite3.connect(run / "journal.sqlite")
+            add_functions(connection)
             connection.executescript(f"{''.join(MIGRATIONS[:version])} PRAGMA user_version={version};")
             connection.execute("INSERT INTO calls VALUES (?, ?)", (call(0).key, call(0).to_json()))
             connection.commit()
@@ -254,3 +257,26 @@ def test_a_failing_disk_is_told_with_its_mend(tmp_path: Path, disk: Disk) -> Non
             journal.record([entry(0, "x")])
         disk.mend()
         journal.record([entry(0, "x")])
+
+
+def test_a_disk_too_full_for_the_index_of_the_log_is_said_to_be_full(tmp_path: Path) -> None:
+    # SQLite reports it as an input/output error. Only a disk of one's own can be filled.
+    run, fill = tmp_path / "run", tmp_path / "fill"
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", tmp_path], check=False)
+    if mounted.returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        with Journal(run, write=True) as journal:
+            journal.record([entry(0, "x")])
+        for free in (0, 4096, 12 * 1024):
+            disk = os.statvfs(tmp_path)
+            fill.write_bytes(bytes(max(0, disk.f_bavail * disk.f_frsize - free)))
+            for write in (False, True):
+                with pytest.raises(StorageError, match=r"no space is left on the disk\. Free some and run .* again"):
+                    Journal(run, write=write)
+            fill.unlink()
+        with Journal(run, write=True) as journal:
+            assert list(journal.check()) == []
+            journal.record([entry(1, "x")])
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
