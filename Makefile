@@ -48,7 +48,7 @@ docs: setup
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	build/lock/bin/python -m pip install --quiet --disable-pip-version-check --group dev ".[embedded,cluster]"
+	build/lock/bin/python -m pip install --quiet --disable-pip-version-check --group dev ".[embedded,cluster,languages]"
 	build/lock/bin/python -m pip freeze --all --exclude sociolect --exclude pip --exclude setuptools > requirements.lock
 	rm -rf build/lock
 

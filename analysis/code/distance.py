@@ -16,6 +16,8 @@ SIAM Journal on Computing 18(6), 1989. https://doi.org/10.1137/0218082
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from math import gcd
@@ -26,26 +28,33 @@ import numpy as np
 from simulator.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from analysis.code.trees import Tree
 
-__all__ = ["MAX_CELLS", "Backend", "Costs", "PairTooLargeError", "edit_distance"]
+__all__ = ["MAX_CELLS", "Backend", "Costs", "PairTooLargeError", "edit_distance", "edit_distances"]
 
 Backend = Literal["numba", "apted"]
 
 MAX_CELLS = 4_000_000_000
 """A pair that needs more is not compared: a few seconds. Ordinary code of 5,000 nodes needs about an eighth of it."""
 
+_MAX_PRODUCT = 100_000_000  # of the sizes: half a gigabyte; only trees made by hand are so large
 _APTED_NODES = 1_000  # the reference recurses and takes 25 s at 920 nodes
 _APTED_DEPTH = 200
 _DIGITS = 6
 
+_MEMO_CLASSES = 2_048  # distinct subtrees of a batch: 16 MB a thread
+_BATCH_NODES = 20_000  # replies to one task: about a twentieth of their subtrees are distinct
+_BATCH_PAIRS = 1_000
+_BATCH_CELLS = 2e9  # about a second
+_THE_PAIR = np.array([[0, 1]])
+
 
 class PairTooLargeError(Exception):
-    """Two trees whose distance needs more than `MAX_CELLS`; becomes the status ``too_large``."""
+    """Two trees that need more than `MAX_CELLS`, or of 100 million pairs of nodes; becomes ``too_large``."""
 
 
 class Costs(NamedTuple):
@@ -62,14 +71,15 @@ class _Scaled(NamedTuple):
     rename: int
     scale: int
 
+    @property
+    def equal(self) -> int:
+        """What mapping a node to an equal one saves."""
+        return self.delete + self.insert
 
-class _Order(NamedTuple):
-    """A tree in postorder from one side: what the algorithm by Zhang and Shasha walks on."""
-
-    codes: NDArray[np.uint32]
-    first: NDArray[np.uint32]  # the position at which each node's subtree begins
-    keys: NDArray[np.uint32]  # the key roots: for each value of `first` the last node that has it
-    cells: int  # the nodes of all key roots' subtrees
+    @property
+    def renamed(self) -> int:
+        """What mapping a node to another one saves."""
+        return max(self.equal - self.rename, 0)
 
 
 def edit_distance(a: Tree, b: Tree, costs: Costs = Costs(), *, backend: Backend = "numba") -> float:  # noqa: B008
@@ -88,7 +98,7 @@ def edit_distance(a: Tree, b: Tree, costs: Costs = Costs(), *, backend: Backend 
     UsageError
         A cost that is negative, not finite or has more digits.
     PairTooLargeError
-        Over `MAX_CELLS`; for ``apted``, over 1,000 nodes or a depth of 200.
+        Over `MAX_CELLS`, or of 100 million pairs of nodes; for ``apted``, over 1,000 nodes or a depth of 200.
 
     Examples
     --------
@@ -96,34 +106,158 @@ def edit_distance(a: Tree, b: Tree, costs: Costs = Costs(), *, backend: Backend 
     >>> edit_distance(make_tree(["f", "a", "b"], [-1, 0, 0]), make_tree(["f", "b"], [-1, 0]))
     1.0
     """
-    scaled = _scale(costs)
     if backend == "apted":
+        _scale(costs)
         return _ask_apted(a, b, costs)
-    numbers = {label: code for code, label in enumerate(a.vocabulary)}
-    table = np.array([numbers.setdefault(label, len(numbers)) for label in b.vocabulary], dtype=np.uint32)
-    b_codes = table[b.codes]
-    if len(a) == len(b) and np.array_equal(a.sizes, b.sizes) and np.array_equal(a.codes, b_codes):
-        return 0.0
-    lefts = _from_left(a, a.codes), _from_left(b, b_codes)
-    rights = _from_right(a, a.codes), _from_right(b, b_codes)
-    one, two = min(rights, lefts, key=lambda pair: pair[0].cells * pair[1].cells)
-    if one.cells * two.cells > MAX_CELLS:
-        raise PairTooLargeError(f"{one.cells * two.cells} cells are more than {MAX_CELLS}")
-    best = scaled.delete + scaled.insert
-    kind = np.int32 if best * (min(len(a), len(b)) + 1) < 2**31 else np.int64
-    saved = _compile()(
-        one.codes,
-        one.first,
-        one.keys,
-        two.codes,
-        two.first,
-        two.keys,
-        kind(best),
-        kind(max(best - scaled.rename, 0)),
-        np.zeros((len(a), len(b)), dtype=kind),
-        np.zeros((len(a) + 1, len(b) + 1), dtype=kind),
+    scaled = _scale(costs)
+    cells = [one * other for one, other in zip(_count_cells(a), _count_cells(b), strict=True)]
+    if min(cells) > MAX_CELLS or len(a) * len(b) > _MAX_PRODUCT:
+        raise PairTooLargeError(
+            f"{len(a)} and {len(b)} nodes need more than {MAX_CELLS} cells, or are more than {_MAX_PRODUCT} pairs"
+        )
+    saved = _save_pairs([a, b], _THE_PAIR, scaled, left=cells[1] < cells[0])
+    return (scaled.delete * len(a) + scaled.insert * len(b) - int(saved[0])) / scaled.scale
+
+
+def edit_distances(
+    trees: Sequence[Tree],
+    pairs: NDArray[np.int64] | Sequence[tuple[int, int]],
+    costs: Costs = Costs(),  # noqa: B008
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], object] | None = None,
+) -> NDArray[np.float64]:
+    """Return the distances of many pairs, which share what is known of their common subtrees.
+
+    Parameters
+    ----------
+    trees
+        Each tree once.
+    pairs
+        Shape (pairs, 2): positions in ``trees``, first the tree to edit, then what it becomes. Neighbours share most
+        where they have trees in common. A pair and its reverse are computed once, whatever the costs.
+    workers
+        How many threads compare; the result does not depend on it.
+    progress
+        Called after each of the batches with how many distinct pairs are done, and how many there are.
+
+    Returns
+    -------
+    array
+        Shape (pairs,): NaN for a pair that is too large; see `PairTooLargeError`.
+
+    Raises
+    ------
+    UsageError
+        See `edit_distance`.
+    """
+    scaled = _scale(costs)
+    wanted = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    distinct, places = _find_distinct(np.sort(wanted, axis=1), len(trees))
+    sides = np.array([_count_cells(tree) for tree in trees], dtype=np.float64).reshape(-1, 2)
+    cells = sides[distinct[:, 0]] * sides[distinct[:, 1]]  # decomposed from the right, and from the left
+    saved = np.full(len(distinct), -1, dtype=np.int64)
+    batches = list(_batch_pairs(trees, distinct, cells))
+    done = 0
+
+    def save(batch: _Batch) -> NDArray[np.int64]:
+        return _save_batch(trees, distinct[batch.pairs], scaled, left=batch.left)
+
+    with ThreadPoolExecutor(max(workers, 1)) if workers > 1 and len(batches) > 1 else nullcontext() as pool:
+        for batch, savings in zip(batches, (pool.map if pool else map)(save, batches), strict=True):
+            saved[batch.pairs] = savings
+            done += len(batch.pairs)
+            if progress:
+                progress(done, len(distinct))
+    counts = np.array([len(tree) for tree in trees], dtype=np.int64)
+    most = scaled.delete * counts[wanted[:, 0]] + scaled.insert * counts[wanted[:, 1]]
+    mapped = saved[places]
+    return np.where(mapped < 0, np.nan, (most - mapped) / scaled.scale)
+
+
+class _Batch(NamedTuple):
+    pairs: NDArray[np.int64]
+    left: bool
+
+
+def _find_distinct(pairs: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct pairs in the order in which they first occur, and the place of each given pair among them."""
+    _, firsts, places = np.unique(pairs[:, 0] * count + pairs[:, 1], return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    return pairs[firsts[order]], ranks[places]
+
+
+@lru_cache(maxsize=4096)
+def _count_cells(tree: Tree) -> tuple[int, int]:
+    """Return how many nodes the subtrees of all key roots have, for rightmost and for leftmost paths."""
+    count = len(tree)
+    after = np.arange(count) + tree.sizes
+    deeper = np.append(tree.depths, 0)[after] == tree.depths  # it has a sibling to its right
+    first = np.append(False, tree.depths[1:] == tree.depths[:-1] + 1)
+    first[0] = False
+    return (
+        count + int(tree.sizes[1:][deeper[1:]].sum(dtype=np.int64)),
+        count + int(tree.sizes[1:][~first[1:]].sum(dtype=np.int64)),
     )
-    return (scaled.delete * len(a) + scaled.insert * len(b) - int(saved)) / scaled.scale
+
+
+def _batch_pairs(trees: Sequence[Tree], pairs: NDArray[np.int64], cells: NDArray[np.float64]) -> Iterator[_Batch]:
+    """Cut the pairs into batches of about a second at most, each of one side, leaving out those that are too large."""
+    counts = np.array([len(tree) for tree in trees], dtype=np.float64)
+    fits = (cells.min(axis=1) <= MAX_CELLS) & (counts[pairs[:, 0]] * counts[pairs[:, 1]] <= _MAX_PRODUCT)
+    for left in (False, True):
+        better = cells[:, 1] < cells[:, 0]
+        chosen: list[int] = []
+        held: set[int] = set()
+        nodes, work = 0, 0.0
+        for pair in np.flatnonzero(fits & (better == left)).tolist():
+            one, other = pairs[pair].tolist()
+            new = sum(len(trees[tree]) for tree in {one, other} - held)
+            if chosen and (nodes + new > _BATCH_NODES or work > _BATCH_CELLS or len(chosen) >= _BATCH_PAIRS):
+                yield _Batch(np.array(chosen), left)
+                chosen, held, nodes, work = [], set(), 0, 0.0
+                new = sum(len(trees[tree]) for tree in {one, other})
+            chosen.append(pair)
+            held |= {one, other}
+            nodes += new
+            work += cells[pair].min()
+        if chosen:
+            yield _Batch(np.array(chosen), left)
+
+
+def _save_batch(trees: Sequence[Tree], pairs: NDArray[np.int64], scaled: _Scaled, *, left: bool) -> NDArray[np.int64]:
+    """Return the largest savings of pairs of some of the trees."""
+    used, places = np.unique(pairs, return_inverse=True)
+    return _save_pairs([trees[tree] for tree in used.tolist()], places.reshape(-1, 2), scaled, left=left)
+
+
+def _save_pairs(trees: list[Tree], pairs: NDArray[np.int64], scaled: _Scaled, *, left: bool) -> NDArray[np.int64]:
+    """Return the largest savings of pairs; where their subtrees are too many to remember, of halves of the pairs."""
+    from analysis.code.kernel import save_pairs  # noqa: PLC0415 - imports numba
+    from analysis.code.subtrees import number_subtrees  # noqa: PLC0415 - imports numba
+
+    numbers: dict[str, int] = {}
+    codes = [
+        np.array([numbers.setdefault(label, len(numbers)) for label in tree.vocabulary], dtype=np.uint32)[tree.codes]
+        for tree in trees
+    ]
+    sizes = np.concatenate([tree.sizes for tree in trees])
+    depths = np.concatenate([tree.depths for tree in trees])
+    starts = np.cumsum([0, *map(len, trees)]).astype(np.uint32)
+    classes, labels = number_subtrees(np.concatenate(codes), sizes, depths, starts, 1 << (2 * len(sizes)).bit_length())
+    if len(labels) > _MEMO_CLASSES and len(pairs) > 1:
+        half = len(pairs) // 2
+        return np.concatenate([_save_batch(trees, part, scaled, left=left) for part in (pairs[:half], pairs[half:])])
+    remembered = len(labels) if len(pairs) > 1 else 0
+    kind = np.int32 if scaled.equal * (max(map(len, trees)) + 1) < 2**31 else np.int64
+    memo = np.full((remembered, remembered), -1, dtype=kind)
+    local = pairs.astype(np.uint32)
+    saved: NDArray[np.int64] = save_pairs(
+        classes, sizes, depths, starts, labels, local, left, scaled.equal, scaled.renamed, memo
+    )
+    return saved
 
 
 @lru_cache(maxsize=64)
@@ -145,95 +279,6 @@ def _scale(costs: Costs) -> _Scaled:
     factor = gcd(10**_DIGITS, *whole)
     delete, insert, rename = (cost // factor for cost in whole)
     return _Scaled(delete, insert, rename, 10**_DIGITS // factor)
-
-
-def _from_right(tree: Tree, codes: NDArray[np.uint32]) -> _Order:
-    """Postorder with children from right to left: preorder, reversed."""
-    return _order(codes[::-1].copy(), tree.sizes[::-1])
-
-
-def _from_left(tree: Tree, codes: NDArray[np.uint32]) -> _Order:
-    """Postorder: before a node stands all that stands before it in preorder, less its ancestors, and its subtree."""
-    places = np.arange(len(tree), dtype=np.int64) - tree.depths + tree.sizes - 1
-    order = np.empty(len(tree), dtype=np.int64)
-    order[places] = np.arange(len(tree))
-    return _order(codes[order], tree.sizes[order])
-
-
-def _order(codes: NDArray[np.uint32], sizes: NDArray[np.uint32]) -> _Order:
-    places = np.arange(len(codes), dtype=np.int64)
-    first = places - sizes + 1
-    last = np.full(len(codes), -1, dtype=np.int64)
-    last[first] = places  # numpy keeps the last of several assignments to one place
-    keys = np.sort(last[last >= 0])
-    return _Order(
-        codes=np.ascontiguousarray(codes, dtype=np.uint32),
-        first=first.astype(np.uint32),
-        keys=keys.astype(np.uint32),
-        cells=int(sizes[keys].sum(dtype=np.int64)),
-    )
-
-
-def _save(
-    a_codes: NDArray[np.uint32],
-    a_first: NDArray[np.uint32],
-    a_keys: NDArray[np.uint32],
-    b_codes: NDArray[np.uint32],
-    b_first: NDArray[np.uint32],
-    b_keys: NDArray[np.uint32],
-    equal: np.int32,
-    renamed: np.int32,
-    trees: NDArray[np.int32],
-    forests: NDArray[np.int32],
-) -> np.int32:
-    """Return the largest saving between two whole trees; compiled, and plain Python where it is read.
-
-    ``trees[i, j]`` becomes the saving between the subtrees of i and j; ``forests`` is the work space of one pair of key
-    roots: row x and column y stand for the first x and y nodes of their subtrees. Indices are unsigned because a signed
-    one costs a check for wrap-around in every cell.
-    """
-    zero = np.uint32(0)
-    one = np.uint32(1)
-    for a_key in a_keys:
-        a_start = a_first[a_key]
-        a_count = a_key - a_start + one
-        for b_key in b_keys:
-            b_start = b_first[b_key]
-            b_count = b_key - b_start + one
-            for y in range(b_count + one):
-                forests[zero, y] = 0
-            for x in range(one, a_count + one):
-                i = a_start + x - one
-                above = forests[x - one]
-                row = forests[x]
-                before = forests[a_first[i] - a_start]
-                known = trees[i]
-                row[zero] = 0
-                best = row[zero]
-                on_path = a_first[i] == a_start
-                for y in range(one, b_count + one):
-                    j = b_start + y - one
-                    best = max(best, above[y])
-                    if on_path and b_first[j] == b_start:
-                        best = max(best, above[y - one] + (equal if a_codes[i] == b_codes[j] else renamed))
-                        known[j] = best
-                    else:
-                        best = max(best, before[b_first[j] - b_start] + known[j])
-                    row[y] = best
-    saved: np.int32 = trees[len(a_codes) - 1, len(b_codes) - 1]
-    return saved
-
-
-@lru_cache(maxsize=1)
-def _compile() -> Callable[..., np.int32]:
-    """Compile `_save`; half a second from the cache, a few seconds the first time on a machine."""
-    import numba  # noqa: PLC0415 - takes half a second
-
-    try:
-        compiled: Callable[..., np.int32] = numba.njit(nogil=True, cache=True)(_save)
-    except RuntimeError:  # nowhere to keep a cache: a read-only installation and no home
-        compiled = numba.njit(nogil=True)(_save)
-    return compiled
 
 
 class _Named:
