@@ -41,9 +41,12 @@ def load_grammar(language: str) -> Language:
         module = import_module(f"tree_sitter_{name if name.isidentifier() else 0}")
         return Language((getattr(module, "language", None) or getattr(module, f"language_{name}"))())
     except (ImportError, AttributeError) as error:
+        package = f"tree-sitter-{name.replace('_', '-')}"
+        mend = (
+            f"Install it beside Sociolect: pip install {package}" if name.isidentifier() else "Name another language."
+        )
         raise MissingError(
-            f"There is no grammar for the language {language!r}: the package tree-sitter-{name} is not installed. "
-            "Install it beside Sociolect, for example with: pip install tree-sitter-javascript"
+            f"There is no grammar for the language {language!r}: the package {package} is not installed. {mend}"
         ) from error
 
 

@@ -22,6 +22,8 @@ CodeStatus = Literal["ok", "no_code", "unparsable", "empty"]
 CODE_STATUSES: tuple[CodeStatus, ...] = get_args(CodeStatus)
 
 _FENCE = re.compile(r"(?:```|~~~)\w")
+_RUN = re.compile(r"`{3,}|~{3,}")
+_NO_PROGRAM = ")]}"
 MAX_BLOCKS = 64
 MAX_CONSIDERED = 2 * MAX_CHECKED
 """Of more blocks, or of more characters in them, the longest are considered."""
@@ -97,8 +99,7 @@ def extract(text: str, *, language: str = "python") -> Extraction:
             return Extraction("no_code", wanted, "", 0, "nothing: the reply ends with its reasoning", _list(notes))
         return Extraction("empty", wanted, "", 0, "nothing: the reply is empty", "")
     blocks = find_blocks(answer)
-    marked = any(block.tildes and block.language for block in blocks)  # ``~~~python`` is an expression as well
-    if not marked and not is_named_first(answer) and is_program(answer, wanted):
+    if not is_named_first(answer) and _is_whole(answer, wanted):
         code = trim(split_lines(answer))
         return Extraction("ok", wanted, code, len(blocks), "the whole reply: it parses", _list(notes))
     if not blocks:
@@ -109,6 +110,17 @@ def extract(text: str, *, language: str = "python") -> Extraction:
     answer, blocks = opened
     found = _choose(answer, read_on(answer, blocks), wanted, notes)
     return replace(found, chosen=found.chosen + "; the reply begins within the first block")
+
+
+def _is_whole(answer: str, language: str) -> bool:
+    """Whether a whole reply is one program.
+
+    A fence can be an expression: ``~~~x`` is one in Python, and in JavaScript backticks hold a text. So what parses
+    has to parse with something in the fences' places that no program holds outside of its strings and comments.
+    """
+    return is_program(answer, language) and (
+        not _RUN.search(answer) or parses(_RUN.sub(_NO_PROGRAM, answer), language) is True
+    )
 
 
 def _take_unfenced(found: Found, language: str, notes: list[str]) -> Extraction:

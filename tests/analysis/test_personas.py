@@ -40,7 +40,7 @@ def run_of(*sent: tuple[str, str, str], params: str = "{}", model: str = "m", **
     """Build the tables of one model's answers: who sent which variant, and which reply it got.
 
     ``codes`` are the texts of the codes by reply; a text with a colon before it, as in ``no_code:``, has that status,
-    and one with two, as in ``ok:javascript:f()``, is in that language.
+    and one with two, as in ``ok:cobol:f()``, is in that language.
     """
     rows = []
     for reply, written in codes.items():
@@ -161,7 +161,7 @@ def test_only_codes_in_one_language_are_scored_and_under_its_grammar(monkeypatch
 
     monkeypatch.setattr(analysis.personas, "tsed_pairs", spy)
     sent = [(f"v{i}", "john" if i < 3 else "brad", f"r{i}") for i in range(6)]
-    written = [ONE, f"ok:snake:{ONE}", "ok:javascript:f()", OTHER, f"ok:snake:{ONE}", "ok:javascript:f()"]
+    written = [ONE, f"ok:snake:{ONE}", "ok:cobol:f()", OTHER, f"ok:snake:{ONE}", "ok:cobol:f()"]
     comparisons, means = compare_personas(run_of(*sent, **{f"r{i}": text for i, text in enumerate(written)}))
     differ = (None, "languages_differ")
     assert comparisons.select("score", "status").rows() == [
@@ -173,7 +173,7 @@ def test_only_codes_in_one_language_are_scored_and_under_its_grammar(monkeypatch
     assert means.select("pairs", "scored").rows() == [(9, 2)]
 
 
-@pytest.mark.parametrize("language", ["javascript", "no such language", "", "класс", "../x", "a\0b"])
+@pytest.mark.parametrize("language", ["cobol", "no such language", "", "класс", "../x", "a\0b"])
 def test_a_language_without_a_grammar_costs_only_its_scores(language: str) -> None:
     sent = (("v1", "john", "r1"), ("v2", "brad", "r2"))
     codes = frame(
@@ -318,8 +318,8 @@ def test_the_whole_study_from_the_tables_of_a_run() -> None:
 
 def test_a_missing_grammar_is_a_warning_with_its_mend() -> None:
     sent = (("v1", "john", "r1"), ("v2", "brad", "r2"))
-    tables = run_of(*sent, r1="ok:javascript:f()", r2="ok:javascript:g()")
+    tables = run_of(*sent, r1="ok:cobol:f()", r2="ok:cobol:g()")
     variants = tables["variants"].with_columns(text=pl.lit("A calculator."))
     _, warnings = analyze_personas({**tables, "variants": variants}, seed=7, shuffles=99, step=lambda _: None)
-    assert warnings[-1].startswith("Programs in javascript have no TSED: ")
-    assert "pip install tree-sitter-javascript" in warnings[-1]
+    assert warnings[-1].startswith("Programs in cobol have no TSED: ")
+    assert "pip install tree-sitter-cobol" in warnings[-1]

@@ -123,4 +123,4 @@ def test_a_language_without_a_grammar_is_a_status_and_the_mend(tmp_path: Path, s
     ended = sociolect("compare", "a.zig", "a.zig", "--language", "zig-no-such")
     assert ended.status == 3
     assert "the grammar of the language is not installed" in ended.out
-    assert "tree-sitter-zig_no_such" in ended.err.replace("\n", "")
+    assert "pip install tree-sitter-zig-no-such" in ended.err.replace("\n", " ")
