@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from analysis.code.judging import judge_text
 from analysis.code.trees import (
     MAX_CHARACTERS,
     MAX_NODES,
@@ -103,6 +105,8 @@ def parse_tree(
         tree = _read_published(parsed, hidden)
     else:
         tree = _read_typed(parsed, language, hidden, operators=operators, leaf_text=leaf_text)
+        kinds = (child.type for child in parsed.root_node.named_children)
+        tree = replace(tree, prose=judge_text(text, kinds, broken=tree.broken) == "prose")
     if len(tree) > MAX_NODES:
         raise TreeTooLargeError(f"{len(tree)} nodes are more than {MAX_NODES}")
     return tree

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from analysis.code.comments import strip_comments
 from analysis.code.dataflow import DataFlowError, list_flows
+from analysis.code.judging import judge_text
 from analysis.code.ngrams import ORDERS, Bag, Numbers, count_bag, count_ngrams
 from analysis.code.shapes import list_printed_shapes, list_shapes
 from analysis.code.syntax_tree import parse_syntax
-from simulator.prose import is_prose
 from simulator.running.replies import repair_text
 from simulator.syntax import load_grammar
 
@@ -159,18 +159,17 @@ class TextReader:
             return "ok"
         if not text or text.isspace():
             return "empty"
-        broken = self._read(text)
-        if is_prose(text, parses=not broken):
-            return "prose"
-        if broken:
-            return "unparsable"
-        return "ok" if self.words_of[text].length else "empty"
+        tree = self._read(text)
+        if tree is None:
+            return "ok"
+        status = judge_text(text, tree.list_top(), broken=tree.broken)
+        return status if status != "ok" or self.words_of[text].length else "empty"
 
-    def _read(self, text: str) -> bool:
-        """Read the tokens and, where they come from the tree, all else; return whether the parser repaired the text."""
+    def _read(self, text: str) -> SyntaxTree | None:
+        """Read the tokens and, where they come from the tree, all else; return the tree, None where none is needed."""
         if self.choices.tokens == "space" and not self.choices.judged:
             self.words_of[text] = self._words(text.split())
-            return False
+            return None
         tree = parse_syntax(text, self.language)
         if self.choices.tokens == "space":
             self.words_of[text] = self._words(text.split())
@@ -178,7 +177,7 @@ class TextReader:
             self.words_of[text] = self._words(tree.texts(tree.leaves))
         if self.choices.comments == "none" and (not tree.broken or not self.choices.judged):
             self.structures[text] = self._structure(tree)
-        return tree.broken
+        return tree
 
     def _words(self, tokens: Sequence[str]) -> Words:
         bags = count_ngrams(tokens, self.grams)

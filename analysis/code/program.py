@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
+from analysis.code.judging import judge_text
 from simulator.errors import MissingError
-from simulator.prose import is_prose
 from simulator.running.replies import repair_text
 from simulator.syntax import load_grammar
 
@@ -89,19 +89,12 @@ def parse_program(text: str, *, language: str = "python") -> Program:
 
     data = text.encode("utf-8")
     root = Parser(grammar).parse(data).root_node
-    if _reads_as_prose(text, root):
+    status = judge_text(text, (child.type for child in root.named_children), broken=root.has_error)
+    if status == "prose":
         return Program("prose", language, text, data)
     found = QueryCursor(_line_query(grammar, language)).captures(root)
     lines, commented = _tell_lines(data, found.get("comment", []), found.get("text", []))
-    return Program("unparsable" if root.has_error else "ok", language, text, data, lines, commented, root)
-
-
-def _reads_as_prose(text: str, root: Node) -> bool:
-    """Whether a text is sentences; words alone may parse as expressions, but never as any other statement."""
-    kinds = {child.type for child in root.named_children}
-    if not root.has_error and (kinds - {"expression_statement", "comment"} or kinds == {"comment"}):
-        return False
-    return is_prose(text, parses=not root.has_error)
+    return Program(status, language, text, data, lines, commented, root)
 
 
 @lru_cache(maxsize=16)

@@ -99,6 +99,15 @@ class SyntaxTree:
         """The tops of what says nothing to the machine: comments, and strings that are statements of their own."""
         return frozenset(_list_skipped(self))
 
+    def list_top(self) -> list[str]:
+        """Return the kinds of the nodes at the top that have names."""
+        found, node = [], 1
+        while node < len(self.kinds):
+            if self.named[node]:
+                found.append(self.kinds[node])
+            node = self.after[node]
+        return found
+
     @cached_property
     def leaves(self) -> list[int]:
         """The nodes whose texts are the tokens of the code, in order.

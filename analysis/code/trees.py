@@ -69,6 +69,8 @@ class Tree:
         What a score is divided by: n in ``typed``; in ``published`` the closing parentheses of the printed tree.
     broken
         Whether the parser had to repair the text.
+    prose
+        Whether the text is sentences and no program; in ``published`` nobody asks.
     """
 
     codes: NDArray[np.uint32]
@@ -77,6 +79,7 @@ class Tree:
     vocabulary: tuple[str, ...]
     length: int
     broken: bool = False
+    prose: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -10,7 +10,6 @@ from analysis.code.distance import Backend, Costs, PairTooLargeError, edit_dista
 from analysis.code.parsing import parse_tree
 from analysis.code.trees import NEWER_FIELDS, WRAPPERS, Dialect, Tree, TreeTooLargeError, make_tree
 from simulator.errors import UsageError
-from simulator.prose import is_prose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -237,7 +236,7 @@ def _result(reference: Tree, candidate: Tree, distance: float | None) -> TsedRes
 def _judge(text: str, tree: Tree) -> TsedStatus:
     if not text.strip():
         return "empty"
-    if is_prose(text):
+    if tree.prose:
         return "prose"
     return "unparsable" if tree.broken else "ok"
 
