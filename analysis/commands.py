@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from simulator.options import AddressOption, EngineOption, JsonOption, RunArgument, WorkersOption
+from simulator.options import AddressOption, EngineOption, JsonOption, RulesOption, RunArgument, WorkersOption
 from simulator.terminal import console, print_json
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from analysis.code.rules import Rules
+    from simulator.definitions import Study
     from simulator.engine import Engine
 
 __all__ = ["analyze_if_stale", "analyze_run", "register", "warnings_of"]
@@ -30,6 +32,7 @@ def analyze(
     engine: EngineOption = "local",
     workers: WorkersOption = None,
     address: AddressOption = None,
+    rules: RulesOption = None,
     json: JsonOption = False,
 ) -> None:
     """Make a run's tables again. From its records; no model is asked.
@@ -42,7 +45,7 @@ def analyze(
     from simulator.tables import making_results
 
     with making_results(run):
-        warnings, rows = analyze_run(run, engine=Engine(engine, workers, address))
+        warnings, rows = analyze_run(run, engine=Engine(engine, workers, address), rules=rules)
     if json:
         print_json({"tables": rows, "folder": str(run / "tables"), "warnings": warnings})
         return
@@ -52,7 +55,9 @@ def analyze(
         console(stderr=True).print(f"Note: {warning}")
 
 
-def analyze_run(run: Path, *, engine: Engine | None = None) -> tuple[list[str], dict[str, int]]:
+def analyze_run(
+    run: Path, *, engine: Engine | None = None, rules: Path | None = None
+) -> tuple[list[str], dict[str, int]]:
     """Write every table of a run's study into ``<run>/tables``.
 
     Parameters
@@ -60,7 +65,9 @@ def analyze_run(run: Path, *, engine: Engine | None = None) -> tuple[list[str], 
     run
         The run folder.
     engine
-        What codes are extracted and compared on; by default every core of this machine.
+        What codes are extracted, compared and measured on; by default every core of this machine.
+    rules
+        A file of further features to look for in codes (`analysis.code.rules.read_rules`).
 
     Returns
     -------
@@ -69,6 +76,7 @@ def analyze_run(run: Path, *, engine: Engine | None = None) -> tuple[list[str], 
     """
     import polars as pl
 
+    from analysis.code.rules import read_rules
     from analysis.personas import analyze_personas
     from simulator.definitions import load_study
     from simulator.engine import map_in
@@ -76,6 +84,7 @@ def analyze_run(run: Path, *, engine: Engine | None = None) -> tuple[list[str], 
     from simulator.tables import REPLIES, add_tables, read_table, replacing_tables, write_run_tables
 
     err, parts = console(stderr=True), run / ".parts"
+    looked_for = None if rules is None else read_rules(rules)
 
     def step(what: str) -> None:
         err.print(f"analysing: {what}")
@@ -83,6 +92,7 @@ def analyze_run(run: Path, *, engine: Engine | None = None) -> tuple[list[str], 
     with Records(run) as records, replacing_tables(run / "tables", state=records.state()) as made:
         study = load_study(records.campaign())
         write_run_tables(records, made, mapped=map_in(parts / "codes", engine))
+        # The texts of replies, which are most of what is recorded, are read batch by batch.
         needed = {"replies": [name for name in REPLIES if name not in ("text", "sent")]}
         recorded = {
             name: read_table(made / f"{name}.parquet", columns=needed.get(name))
@@ -91,11 +101,47 @@ def analyze_run(run: Path, *, engine: Engine | None = None) -> tuple[list[str], 
         found, warnings = analyze_personas(
             recorded, seed=study.campaign.seed, step=step, mapped=map_in(parts / "comparisons", engine)
         )
+        step("features of code")
+        found |= _measure_codes(recorded, made, study, engine=engine, parts=parts, rules=looked_for)
         found["warnings"] = pl.DataFrame({"warning": warnings}, schema={"warning": pl.String})
         add_tables(found, made)
     shutil.rmtree(parts, ignore_errors=True)
     rows = {name: frame.height for name, frame in {**recorded, **found}.items()}
     return warnings_of(found), rows
+
+
+def _measure_codes(
+    recorded: Mapping[str, pl.DataFrame],
+    made: Path,
+    study: Study,
+    *,
+    engine: Engine | None,
+    parts: Path,
+    rules: Rules | None,
+) -> dict[str, pl.DataFrame]:
+    """Return the tables that say of each code how large it is, what it is, and how alike to the reference solution."""
+    from analysis.code.features import feature_table
+    from analysis.code.outcomes import collect_features, gather_codes, measure_outcomes
+    from simulator.engine import map_in
+    from simulator.tables import scan_batches
+
+    references = {task.id: task.reference for task in study.tasks.values() if task.reference}
+
+    def batches() -> Iterator[pl.DataFrame]:
+        return gather_codes(recorded, scan_batches(made / "replies.parquet"), references)
+
+    outcomes = measure_outcomes(batches(), mapped=map_in(parts / "outcomes", engine))
+    features = collect_features(batches(), rules=rules, mapped=map_in(parts / "features", engine))
+    asked_by = (
+        recorded["asks"]
+        .join(recorded["variants"].select("variant", "persona"), on="variant", how="inner", maintain_order="left")
+        .join(recorded["codes"].select("reply", "code"), on="reply", how="inner", maintain_order="left")
+    )
+    return {
+        "outcomes": outcomes,
+        "code_features": features,
+        "features": feature_table(features, asked_by, rules=rules),
+    }
 
 
 def analyze_if_stale(run: Path) -> bool:

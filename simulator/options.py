@@ -16,6 +16,7 @@ __all__ = [
     "JsonOption",
     "ModelOption",
     "PricesOption",
+    "RulesOption",
     "RunArgument",
     "RunsOption",
     "StudyOption",
@@ -68,6 +69,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on s
 ModelOption = Annotated[str | None, typer.Option("--model", help="Use this model in place of the campaign's.")]
 PricesOption = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="Prices that go before the study's and the built-in.")
+]
+RulesOption = Annotated[
+    Path | None, typer.Option("--rules", metavar="FILE", help="YAML of further features to look for in code.")
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, such as runs/NAME-1a2b3c4d.")]
 RunsOption = Annotated[Path, typer.Option("--runs", help="Where run folders are kept.")]

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,14 @@ def given_up(journal: Journal, call: Call) -> list[bool]:
     return [*("did not answer in time" in one.reason for one in journal.attempts(call.key)), False]
 
 
+def owed(handled: list[Handled], late: list[bool]) -> Iterator[list[bool]]:
+    """Yield what may be recorded of each attempt; one that was given up may never have come as far as the server."""
+    given = [place for place, waited in enumerate(late) if waited]
+    for lost in combinations(given, len(late) - len(handled)):
+        arrived = iter(handled)
+        yield [True if place in lost else next(arrived).charged or waited for place, waited in enumerate(late)]
+
+
 @pytest.mark.slow
 def test_two_thousand_calls_under_every_fault_end_as_without_any(tmp_path: Path) -> None:
     wanted = calls(2000)
@@ -114,8 +123,7 @@ def test_two_thousand_calls_under_every_fault_end_as_without_any(tmp_path: Path)
             assert reply.reply.tokens == expected.reply.tokens
             assert reply.cost == expected.cost
             handled = faulty.ledger[prompt_of(call)]
-            owed = [one.charged or late for one, late in zip(handled, given_up(journal, call), strict=True)]
-            assert charges(journal, call) == owed, [one.outcome for one in handled]
+            assert charges(journal, call) in owed(handled, given_up(journal, call)), [one.outcome for one in handled]
             check_cost(reply, handled[-1])
         assert {status for _, _, status in journal.counts()} == {
             *["ok", "truncated", "filtered", "refused", "empty", "error"]

@@ -181,7 +181,7 @@ def feature_table(
         All codes that were looked at, also those without any feature: ``code`` and the column `by`. Where `by` is
         null, a code is left out.
     by
-        What is compared: ``persona``, ``model`` or any other column.
+        What is compared: ``persona``, ``model`` or any other column. A code in several rows belongs to each of them.
     rules
         The rules that the features were found by, for what they mean.
 
@@ -200,7 +200,7 @@ def feature_table(
     """
     _need(features, *FEATURES_SCHEMA, what="Features that were found")
     _need(codes, "code", by, what="Codes whose features are to be counted")
-    of = codes.select("code", pl.col(by).cast(pl.String).alias("by")).drop_nulls().unique("code", maintain_order=True)
+    of = codes.select("code", pl.col(by).cast(pl.String).alias("by")).drop_nulls().unique(maintain_order=True)
     known = [*(f"kind:{kind}" for kind in KINDS), *(rules or builtin_rules()).names()]
     meanings = {f"kind:{kind}": means for kind, means in KINDS.items()}
     meanings |= {feature.name: feature.means for feature in (rules or builtin_rules()).features}

@@ -13,6 +13,7 @@ from analysis.code.characters import similarity
 from analysis.code.program import ProgramStatus, parse_program
 from simulator.errors import UsageError
 from simulator.syntax import load_grammar
+from simulator.tables.schemas import OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,20 +24,14 @@ __all__ = ["FORM_SCHEMA", "Form", "FunctionForm", "measure_codes", "measure_form
 
 FORM_SCHEMA = pl.Schema(
     {
-        "code": pl.String,
-        "lines": pl.Float64,
-        "comment_lines": pl.Float64,
-        "complexity": pl.Float64,
-        "reference_similarity": pl.Float64,
-        "imports": pl.Float64,
-        "blank_lines": pl.Float64,
-        "docstring_lines": pl.Float64,
-        "functions": pl.Float64,
-        "classes": pl.Float64,
-        "form_status": pl.String,
+        name: OUTCOMES[name]
+        for name in (
+            *("code", "lines", "comment_lines", "complexity", "reference_similarity", "imports"),
+            *("blank_lines", "docstring_lines", "functions", "classes", "form_status"),
+        )
     }
 )
-"""What `measure_codes` returns: first the columns of the ``outcomes`` table, then what that table does not have."""
+"""What `measure_codes` returns: columns of the table ``outcomes``."""
 
 _DECISIONS = """
 [(if_statement) (elif_clause) (for_statement) (while_statement) (except_clause)

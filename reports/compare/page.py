@@ -10,9 +10,11 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from analysis.code.rules import Rules
 from reports.compare.diff import LONGEST_SHOWN, Diff, Fold, Row, diff_texts, fold_rows
 from reports.compare.floor import Floor
 from reports.compare.lines import Part
+from reports.compare.measures import FeatureRow, list_features, tell_codebleu, tell_sizes
 from reports.compare.pairs import Pair
 from reports.compare.scores import READING, STATUS_MEANINGS, order_pairs, tell_score
 from reports.compare.shown import show_parts
@@ -62,6 +64,7 @@ class _Section:
     diff: Diff
     stretches: list[_Stretch]
     hidden: int  # rows for which there was no room
+    features: list[FeatureRow]
 
 
 def write_comparison(
@@ -73,6 +76,7 @@ def write_comparison(
     warnings: Sequence[str],
     floor: Floor | None = None,
     show: int = 50,
+    rules: Rules | None = None,
 ) -> Path:
     """Write ``compare.html`` and the table it is made from, ``compare.parquet`` and ``.csv``.
 
@@ -88,6 +92,8 @@ def write_comparison(
         What a reader must know, one paragraph each.
     floor
         What the scores are to be read against, if it is known.
+    rules
+        Of the features; the built-in ones where there are none.
     show
         Of how many pairs the texts are shown, the most different first, as far as there is room: the page stays under
         five megabytes.
@@ -107,7 +113,7 @@ def write_comparison(
     rows = [row | {"place": place} for place, row in enumerate(frame.to_dicts())]
     order = order_pairs(frame)
     with_texts = [at for at in order if pairs[at].a_text is not None and pairs[at].b_text is not None]
-    sections = _lay_out(pairs, rows, with_texts[:show])
+    sections = _lay_out(pairs, rows, with_texts[:show], rules)
     lost = (
         frame.filter(pl.col("status") != "ok")["status"]
         .value_counts()
@@ -122,6 +128,7 @@ def write_comparison(
         "total": len(rows),
         "scored": len(scored),
         "mean": scored.mean(),
+        "mean_codebleu": frame["codebleu"].mean(),
         "lost": list(lost.iter_rows()),
         "shown": {section.row["place"] for section in sections},
         "sections": sections,
@@ -134,7 +141,9 @@ def write_comparison(
     return page
 
 
-def _lay_out(pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]], chosen: Sequence[int]) -> list[_Section]:
+def _lay_out(
+    pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]], chosen: Sequence[int], rules: Rules | None
+) -> list[_Section]:
     """Put the texts of the chosen pairs side by side, until the page is full."""
     sections = list[_Section]()
     left = _ROOM
@@ -142,7 +151,8 @@ def _lay_out(pairs: Sequence[Pair], rows: Sequence[Mapping[str, Any]], chosen: S
         diff = diff_texts(pairs[at].a_text or "", pairs[at].b_text or "", limit=LONGEST_SHOWN)
         stretches, hidden, used = _fit(diff, min(left, _ROOM_OF_ONE))
         left -= used
-        sections.append(_Section(rows[at], diff, stretches, hidden))
+        features = list_features(pairs[at], rules=rules)
+        sections.append(_Section(rows[at], diff, stretches, hidden, features))
         if left < _LEAST_ROOM:
             break
     return sections
@@ -183,4 +193,5 @@ def _size(line: _Line) -> int:
 
 def _render(context: Mapping[str, Any]) -> str:
     style = read_template("style.css", "compare.css")
-    return render_template("compare.html.j2", {**context, "style": style, "tell_score": tell_score})
+    words = {"tell_score": tell_score, "tell_codebleu": tell_codebleu, "tell_sizes": tell_sizes}
+    return render_template("compare.html.j2", {**context, **words, "style": style})

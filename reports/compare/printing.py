@@ -12,8 +12,9 @@ from reports.cells import DASH, count_of, decimal, plural
 from reports.compare.diff import LONGEST_SHOWN, Diff, Fold, Row, diff_texts, fold_rows
 from reports.compare.floor import Floor
 from reports.compare.lines import Part
+from reports.compare.measures import FeatureRow, list_features, tell_codebleu, tell_sizes
 from reports.compare.pairs import Pair
-from reports.compare.scores import READING, order_pairs, tell_score
+from reports.compare.scores import READING, STATUS_MEANINGS, order_pairs, tell_score
 from reports.compare.shown import show_parts
 from reports.statuses import status_words
 from reports.visible import one_line, visible
@@ -22,6 +23,8 @@ from simulator.terminal import console, print_table, print_text
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
+
+    from analysis.code.rules import Rules
 
 __all__ = ["SIDE_BY_SIDE", "print_diff", "print_pair", "print_pairs"]
 
@@ -35,8 +38,8 @@ _MARK = "reverse"
 _TAB = 4
 
 
-def print_pair(pair: Pair, row: Mapping[str, Any]) -> None:
-    """Print the scores of one pair, what they mean, and its texts side by side."""
+def print_pair(pair: Pair, row: Mapping[str, Any], *, rules: Rules | None = None) -> None:
+    """Print the scores of one pair, what they mean, what each program is, and the texts side by side."""
     screen = console()
     with screen.capture() as captured:
         width = screen.width
@@ -47,7 +50,13 @@ def print_pair(pair: Pair, row: Mapping[str, Any]) -> None:
             )
         screen.print()
         for name, ending in (("TSED", ""), ("published", "_published")):
-            screen.print(Text(f"{name:<11}{decimal(row[f'tsed{ending}'], 3):<7}{tell_score(row, ending)}"))
+            screen.print(Text(f"{name:<12}{decimal(row[f'tsed{ending}'], 3):<7}{tell_score(row, ending)}"))
+        why = tell_codebleu(row) or STATUS_MEANINGS.get(row["status_codebleu"], "")
+        screen.print(Text(f"{'CodeBLEU':<12}{decimal(row['codebleu'], 3):<7}{why}"))
+        screen.print(Text(f"{'tokens':<12}{decimal(row['token_bleu'], 3):<7}BLEU of tokens"))
+        screen.print(Text(f"{'characters':<12}{decimal(row['character_similarity'], 3):<7}in common, in order"))
+        _print_sizes(row, screen)
+        _print_features(list_features(pair, rules=rules), screen)
         screen.print()
         screen.print(Text(row["note"] or READING, style="dim"), width=min(width, 100))
         if pair.a_text is not None and pair.b_text is not None:
@@ -57,12 +66,39 @@ def print_pair(pair: Pair, row: Mapping[str, Any]) -> None:
     print_text(captured.get())
 
 
+def _print_sizes(row: Mapping[str, Any], screen: Console) -> None:
+    sizes = list(tell_sizes(row))
+    if sizes:
+        screen.print()
+        screen.print(Text(f"{'':<16}{'a':>8}{'b':>8}", style="bold"))
+    for called, a, b in sizes:
+        screen.print(Text(f"{called:<16}{count_of(a):>8}{count_of(b):>8}"))
+
+
+def _print_features(rows: Sequence[FeatureRow], screen: Console) -> None:
+    """Print what each program is, with the line that shows it; what both are, by name alone."""
+    for side, heading in (("a", "only a"), ("b", "only b")):
+        own = [row for row in rows if (row.a is None) != (row.b is None) and getattr(row, side) is not None]
+        if own:
+            screen.print()
+            screen.print(Text(heading, style="bold"))
+        for row in own:
+            shown = getattr(row, side)
+            line = f"  {row.feature:<24}{'' if shown.line is None else f'{shown.line:>5}  '}{visible(shown.text or '')}"
+            screen.print(Text(line), no_wrap=True, overflow="ellipsis")
+    shared = [row.feature for row in rows if row.a is not None and row.b is not None]
+    if shared:
+        screen.print()
+        screen.print(Text("both", style="bold"))
+        screen.print(Text("  " + ", ".join(shared)), width=min(screen.width, 100))
+
+
 def print_pairs(frame: pl.DataFrame, floor: Floor | None, *, show: int) -> None:
     """Print a table of pairs, the most different first, and how many have what status."""
     rows = frame.to_dicts()
     order = order_pairs(frame)
     chosen = [rows[index] for index in order[:show]]
-    columns = ["pair", "TSED", "published", "edits", "nodes"]
+    columns = ["pair", "TSED", "published", "CodeBLEU", "edits", "nodes"]
     cells = [_cells(row) for row in chosen]
     if any(row["status"] != "ok" for row in chosen):
         columns.append("why there is no score")
@@ -75,6 +111,8 @@ def print_pairs(frame: pl.DataFrame, floor: Floor | None, *, show: int) -> None:
     parts = [f"{plural(len(rows), 'pair')}, {len(scored):,} with a score"]
     if len(scored):
         parts.append(f"mean TSED {decimal(scored.mean(), 3)}")
+    if frame["codebleu"].count():
+        parts.append(f"mean CodeBLEU {decimal(frame['codebleu'].mean(), 3)}")
     lost = (
         frame.filter(frame["status"] != "ok")["status"].value_counts().sort("count", "status", descending=[True, False])
     )
@@ -91,7 +129,8 @@ def print_pairs(frame: pl.DataFrame, floor: Floor | None, *, show: int) -> None:
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    numbers = [decimal(row[name], digits) for name, digits in (("tsed", 3), ("tsed_published", 3), ("edits", 0))]
+    scores = (("tsed", 3), ("tsed_published", 3), ("codebleu", 3), ("edits", 0))
+    numbers = [decimal(row[name], digits) for name, digits in scores]
     nodes = [count_of(row[name]) for name in ("a_nodes", "b_nodes")]
     return [one_line(row["id"], 200), *numbers, " / ".join(dict.fromkeys(nodes) if nodes == [DASH, DASH] else nodes)]
 

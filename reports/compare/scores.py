@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
@@ -9,6 +10,9 @@ from typing import Literal, get_args
 import polars as pl
 
 from analysis.code import TsedResult, tsed_pairs
+from analysis.code.codebleu import CodeBleuMode
+from analysis.code.rules import Rules
+from reports.compare.measures import MEASURED, Weights, measure_pairs
 from reports.compare.pairs import Pair
 from simulator.errors import MissingError
 
@@ -16,29 +20,30 @@ __all__ = ["COMPARED", "READING", "STATUS_MEANINGS", "compare_pairs", "has_score
 
 Dialect = Literal["typed", "published"]
 
-COMPARED = pl.Schema(
-    {
-        "id": pl.String,
-        "a": pl.String,
-        "b": pl.String,
-        "language": pl.String,
-        "tsed": pl.Float64,
-        "tsed_published": pl.Float64,
-        "status": pl.String,
-        "status_published": pl.String,
-        "note": pl.String,
-        "edits": pl.Float64,
-        "a_nodes": pl.Int64,
-        "b_nodes": pl.Int64,
-        "edits_published": pl.Float64,
-        "a_nodes_published": pl.Int64,
-        "b_nodes_published": pl.Int64,
-        "a_lines": pl.Int64,
-        "b_lines": pl.Int64,
-        "same_text": pl.Boolean,
-    }
-)
-"""One row a pair. ``edits`` is the distance of the syntax trees, ``nodes`` their sizes; null where there is none."""
+_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
+    "id": pl.String,
+    "a": pl.String,
+    "b": pl.String,
+    "language": pl.String,
+    "tsed": pl.Float64,
+    "tsed_published": pl.Float64,
+    "status": pl.String,
+    "status_published": pl.String,
+    "note": pl.String,
+    "edits": pl.Float64,
+    "a_nodes": pl.Int64,
+    "b_nodes": pl.Int64,
+    "edits_published": pl.Float64,
+    "a_nodes_published": pl.Int64,
+    "b_nodes_published": pl.Int64,
+    "a_lines": pl.Int64,
+    "b_lines": pl.Int64,
+    "same_text": pl.Boolean,
+    **MEASURED,
+}
+COMPARED = pl.Schema(_COLUMNS)
+"""One row a pair. ``edits`` is the distance of the syntax trees, ``nodes`` their sizes; null where there is none.
+``lines`` are all lines of a text; ``code_lines`` and what follows are counted in the program."""
 
 READING = (
     "1 is the same syntax tree, whatever its names, literals and layout. Unrelated programs share much of their syntax "
@@ -56,6 +61,7 @@ STATUS_MEANINGS: Mapping[str, str] = {
     "prose": "sentences, not a program",
     "unparsable": "its language does not accept it",
     "too_large": "larger than what is compared",
+    "undefined": "there is no part that could be computed",
     "too_long": "longer than what is read",
     "binary": "a file that is no text",
     "not_utf8": "text in another encoding than UTF-8",
@@ -64,8 +70,17 @@ STATUS_MEANINGS: Mapping[str, str] = {
 """Why a pair has no score. What only `typed` refuses, `published` scores like any other text."""
 
 
-def compare_pairs(pairs: Sequence[Pair]) -> tuple[pl.DataFrame, list[str]]:
-    """Return the scores of pairs in both dialects, and what a reader must know.
+def compare_pairs(
+    pairs: Sequence[Pair], *, mode: CodeBleuMode = "sociolect", weights: Weights = "even", rules: Rules | None = None
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return the scores and measures of pairs, and what a reader must know.
+
+    Parameters
+    ----------
+    pairs
+        As `read_pairs` gives them.
+    mode, weights, rules
+        As for `reports.compare.measures.measure_pairs`.
 
     Returns
     -------
@@ -84,7 +99,7 @@ def compare_pairs(pairs: Sequence[Pair]) -> tuple[pl.DataFrame, list[str]]:
         texts = [(pairs[index].a_text or "", pairs[index].b_text or "") for index in chosen]
         for dialect in get_args(Dialect):
             try:
-                found = tsed_pairs(texts, language=language, dialect=dialect)
+                found = tsed_pairs(texts, language=language, dialect=dialect, workers=os.cpu_count() or 1)
             except MissingError as error:
                 found = [TsedResult(None, "no_grammar")] * len(texts)
                 warnings.append(str(error))
@@ -92,7 +107,9 @@ def compare_pairs(pairs: Sequence[Pair]) -> tuple[pl.DataFrame, list[str]]:
     rows = [
         _make_row(pair, *(results.get((index, one)) for one in get_args(Dialect))) for index, pair in enumerate(pairs)
     ]
-    return pl.DataFrame(rows, schema=COMPARED, orient="row"), list(dict.fromkeys(warnings))
+    scores = pl.DataFrame(rows, schema={name: kind for name, kind in COMPARED.items() if name not in MEASURED})
+    measured = measure_pairs(pairs, mode=mode, weights=weights, rules=rules)
+    return pl.concat([scores, measured], how="horizontal"), list(dict.fromkeys(warnings))
 
 
 def _make_row(pair: Pair, typed: TsedResult | None, published: TsedResult | None) -> dict[str, object]:
@@ -114,7 +131,7 @@ def _make_row(pair: Pair, typed: TsedResult | None, published: TsedResult | None
             f"a_nodes{ending}": result and (result.reference_nodes or None),
             f"b_nodes{ending}": result and (result.candidate_nodes or None),
         }
-    return {name: row[name] for name in COMPARED}
+    return row
 
 
 def _count_lines(text: str) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from simulator.definitions.fields import Definition, Identifier, Items, Text
+from simulator.definitions.fields import Definition, Identifier, Items, RawText, Text
 
 if TYPE_CHECKING:
     from typing import Self
@@ -33,6 +33,9 @@ class Task(Definition):
         examples=["Write code to make a calculator"],
     )
     prompt: Text | None = Field(None, description="The request in full, with the details that set it apart.")
+    reference: RawText | None = Field(
+        None, description="A program that does what is asked, written by hand: what codes are compared with."
+    )
     language: Text = Field("python", description="The programming language that the code is to be in.")
     tags: Items = Field((), description="Words to find it by, one or a list.", examples=[["interface", "arithmetic"]])
 

@@ -42,10 +42,10 @@ def map_in(
 
 @lru_cache(maxsize=1)
 def hash_program() -> str:
-    """Return a hash of the program's version and of the source of all that a batch may be worked on with."""
+    """Return a hash of the program's version, and of the source and rules that a batch may be worked on with."""
     found = hashlib.sha256(metadata.version("sociolect").encode())
     for room in ("simulator", "analysis"):
         folder = Path(import_module(room).__path__[0])
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".yaml")):
             found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return found.hexdigest()[:16]

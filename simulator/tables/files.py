@@ -23,6 +23,7 @@ __all__ = ["read_table", "scan_batches", "write_table", "writing_table"]
 
 _RUN_BY_SPREADSHEETS = r"^'*[=+\-@\t\r]"
 _WRITTEN = r"^'+[=+\-@\t\r]"
+_TEXTS = pl.List(pl.String)
 
 Write = Callable[[pl.DataFrame], object]
 
@@ -84,9 +85,7 @@ def _jsonl(file: IO[bytes], _: pl.Schema) -> Iterator[Write]:
 
 
 def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
-    joined = frame.with_columns(
-        pl.col(name).list.join("; ") for name, kind in frame.schema.items() if kind == pl.List(pl.String)
-    )
+    joined = frame.with_columns(pl.col(name).list.join("; ") for name, kind in frame.schema.items() if kind == _TEXTS)
     texts = [pl.col(name) for name, kind in joined.schema.items() if kind == pl.String]
     return joined.with_columns(
         pl.when(text.str.contains(_RUN_BY_SPREADSHEETS))
@@ -105,7 +104,7 @@ def read_table(path: Path, schema: pl.Schema | None = None, *, columns: list[str
     path
         Its file.
     schema
-        Its schema, which CSV and JSON lines do not hold themselves.
+        Its schema, which CSV and JSON lines do not hold themselves. A list of texts comes back from CSV as one text.
     columns
         Those to read; by default all. Of Parquet the others are not even loaded.
 
@@ -119,7 +118,8 @@ def read_table(path: Path, schema: pl.Schema | None = None, *, columns: list[str
             if path.suffix == ".parquet":
                 return pl.read_parquet(file, columns=columns)
             if path.suffix == ".csv":
-                return _as_written(pl.read_csv(file, schema=schema, columns=columns))
+                kinds = schema and {name: pl.String if kind == _TEXTS else kind for name, kind in schema.items()}
+                return _as_written(pl.read_csv(file, schema=kinds, columns=columns))
             return pl.read_ndjson(file, schema=schema).select(columns or pl.all())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise RecordError(

@@ -164,7 +164,17 @@ TABLES: dict[str, Table] = {
             "imports": (_REAL, "imported modules"),
             "seconds": (_REAL, "wall-clock of its tests"),
             "refused": (_REAL, "whether the model refused"),
-            "unparsable": (_REAL, "whether it does not parse"),
+            "unparsable": (_REAL, "whether it does not parse; null where there is no code"),
+            "blank_lines": (_REAL, "blank lines"),
+            "docstring_lines": (_REAL, "lines of strings that stand by themselves as statements"),
+            "functions": (_REAL, "functions and methods defined"),
+            "classes": (_REAL, "classes defined"),
+            "form_status": (_TEXT, "ok, or why its size is null: empty, prose, unparsable, too_large, no_grammar"),
+            "codebleu_status": (
+                _TEXT,
+                "ok, or why CodeBLEU is null: no_reference, no_code, empty, prose, unparsable, too_large, undefined, "
+                "no_grammar",
+            ),
         },
     ),
 }
