@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
 from pydantic_core import PydanticCustomError
 
 from simulator.definitions.fields import Definition, Identifier, Key, RawText, Text, fold_id
+from simulator.definitions.humans import HumanSource
 from simulator.definitions.task import PromptSource
 from simulator.definitions.yaml_reading import Plain, is_null, shorten
 from simulator.running.calls import Parameter
@@ -132,9 +133,11 @@ class PromptStage(Definition):
     source: PromptSource = Field(
         "short", alias="from", description="Which text of a task is rewritten: `short` (underspecified) or `prompt`."
     )
-    personas: Ids = Field(description="Ids of personas, one or a list, or `all` that the study has.")
+    personas: Ids = Field(
+        (), description="Ids of personas, one or a list, or `all` that the study has. May be absent beside `humans`."
+    )
     iterations: int = Field(1, ge=1, le=10_000, description="Rewrites of each task by each persona.")
-    model: ModelChoice = Field(description="The model that rewrites.")
+    model: ModelChoice | None = Field(None, description="The model that rewrites; needed where there are personas.")
     temperature: Temperature | None = Field(None, description=_TEMPERATURE)
     max_tokens: MaxTokens | None = Field(None, description=_MAX_TOKENS)
     template: Text | None = Field(
@@ -153,7 +156,7 @@ class GenerateStage(Definition):
     """How code is generated: which models, from how many of the rewrites, how often."""
 
     models: tuple[ModelChoice, ...] = Field(min_length=1, description="The models that write code, one or a list.")
-    sample: int = Field(1, ge=1, description="Rewrites of each persona and task that code is generated from.")
+    sample: int = Field(1, ge=1, description="Texts of each persona, or person, and task that code is generated from.")
     repeats: int = Field(1, ge=1, le=10_000, description="Replies to each of them by each model.")
     temperature: Temperature | None = Field(None, description=_TEMPERATURE)
     top_p: TopP | None = Field(None, description=_TOP_P)
@@ -183,7 +186,12 @@ class Campaign(Definition):
     name: Identifier = Field(description="Names the run's folder. The file's name where it is absent.")
     study: Literal["personas"] = Field("personas", description="Which analysis and report end the run.")
     tasks: Ids = Field(description="Ids of tasks, one or a list, or `all` that the study has.")
-    prompts: PromptStage = Field(description="How prompts are made.")
+    prompts: PromptStage = Field(
+        PromptStage(), description="How prompts are made. May be absent where all are people's own (`humans`)."
+    )
+    humans: tuple[HumanSource, ...] = Field(
+        (), description="Files of prompts that real people wrote; they are sent as they stand, beside the rewrites."
+    )
     generate: GenerateStage = Field(description="How code is generated from them.")
     seed: int = Field(0, ge=0, lt=2**63, description="Where every random choice begins.")
 
@@ -193,8 +201,17 @@ class Campaign(Definition):
         return _check_list(value, "task")
 
     @model_validator(mode="after")
+    def _somebody_asks(self) -> Self:
+        if not (self.prompts.personas or self.humans):
+            at = ("prompts", "personas") if "prompts" in self.model_fields_set else ("prompts",)
+            raise PydanticCustomError("missing", "nobody asks", {"at": at})
+        if self.prompts.personas and self.prompts.model is None:
+            raise PydanticCustomError("missing", "nobody rewrites", {"at": ("prompts", "model")})
+        return self
+
+    @model_validator(mode="after")
     def _sample_exists(self) -> Self:
-        if self.generate.sample > self.prompts.iterations:
+        if self.prompts.personas and self.generate.sample > self.prompts.iterations:
             text = (
                 f"asks for {self.generate.sample} rewrites of each persona and task, but `prompts.iterations` makes "
                 f"only {self.prompts.iterations}; lower the one or raise the other"

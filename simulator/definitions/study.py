@@ -12,6 +12,7 @@ from simulator.definitions.campaign import Campaign, ModelChoice
 from simulator.definitions.dumping import dump_yaml, to_plain
 from simulator.definitions.fields import Definition, RawText, fold_id
 from simulator.definitions.finding import ENDINGS, Library, T, builtin_folder, definition_files
+from simulator.definitions.humans import HumanTexts, read_humans
 from simulator.definitions.persona import Persona
 from simulator.definitions.problems import nearest, validate
 from simulator.definitions.task import Task
@@ -42,6 +43,8 @@ class Study:
         may lie elsewhere.
     source
         The campaign's file.
+    humans
+        What real people wrote, by task and speaker; the texts themselves, so that no file is needed again.
     template
         The text of the rewriting template, where the campaign names one of its own.
     given
@@ -55,6 +58,7 @@ class Study:
     root: Path = field(compare=False)
     source: Path = field(compare=False)
     template: str | None = None
+    humans: tuple[HumanTexts, ...] = ()
     given: str | None = field(default=None, compare=False)
 
 
@@ -64,11 +68,12 @@ class _Frozen(Definition):
     campaign: Campaign
     personas: tuple[Persona, ...]
     tasks: tuple[Task, ...]
+    humans: tuple[HumanTexts, ...] = ()
     template: RawText | None = None
 
 
 def load_campaign(name_or_path: str, *, folder: Path | None = None, model: str | None = None) -> Study:
-    """Read a campaign and every persona, task and template that it names.
+    """Read a campaign and every persona, task, template and file of people's texts that it names.
 
     Parameters
     ----------
@@ -111,15 +116,20 @@ def load_campaign(name_or_path: str, *, folder: Path | None = None, model: str |
     tasks = _resolve(Task, "tasks", campaign.tasks, ("tasks",), document, own, problems)
     source = campaign.prompts.source
     positions = {fold_id(identifier): index for index, identifier in enumerate(campaign.tasks)}
-    for task in tasks.values():
+    for task in tasks.values() if campaign.prompts.personas else ():
         if not (task.short if source == "short" else task.prompt):
             text = (
                 f"the task `{task.id}` has no `{source}`, which `prompts.from` asks for; write one, or name the other"
             )
             problems.append(document.problem(("tasks", positions.get(fold_id(task.id), 0)), text))
+    humans = (
+        ()
+        if problems
+        else read_humans(document, campaign.humans, root, tasks=tasks, personas=personas, problems=problems)
+    )
     if problems:
         raise DefinitionError(problems)
-    return _with_model(Study(campaign, personas, tasks, root, path, template), model)
+    return _with_model(Study(campaign, personas, tasks, root, path, template, humans), model)
 
 
 def _with_model(study: Study, model: str | None) -> Study:
@@ -128,7 +138,7 @@ def _with_model(study: Study, model: str | None) -> Study:
     if not model.strip():
         raise UsageError("the model's name is empty; name one, such as `--model embedded` or `--model mock`.")
     campaign = study.campaign.with_model(model)
-    return replace(study, campaign=campaign, given=campaign.prompts.model.model)
+    return replace(study, campaign=campaign, given=campaign.generate.models[0].model)
 
 
 def list_campaigns(folder: Path) -> list[Path]:
@@ -250,7 +260,9 @@ def _find_script_problems(
     document: Document, campaign: Campaign, root: Path, above: tuple[str, ...] = ()
 ) -> Iterator[Problem]:
     """Yield a problem for each model that is a program (a mock's script) and does not lie in the campaign's study."""
-    places: list[tuple[tuple[str | int, ...], ModelChoice]] = [(("prompts", "model"), campaign.prompts.model)]
+    places: list[tuple[tuple[str | int, ...], ModelChoice]] = []
+    if campaign.prompts.personas and campaign.prompts.model is not None:
+        places.append((("prompts", "model"), campaign.prompts.model))
     places += [(("generate", "models", index), choice) for index, choice in enumerate(campaign.generate.models)]
     for location, choice in places:
         if not choice.model.startswith("mock:"):
@@ -271,6 +283,8 @@ def dump_study(study: Study) -> str:
         "personas": [to_plain(persona) for persona in study.personas.values()],
         "tasks": [to_plain(task) for task in study.tasks.values()],
     }
+    if study.humans:
+        document["humans"] = [to_plain(texts) for texts in study.humans]
     if study.template is not None:
         document["template"] = study.template
     head = "# The campaign and every definition that it used, frozen when the run began. Not to be edited.\n"
@@ -294,4 +308,4 @@ def _thaw(document: Document, root: Path) -> Study:
     frozen = validate(document, _Frozen)
     personas = {persona.id: persona for persona in frozen.personas}
     tasks = {task.id: task for task in frozen.tasks}
-    return Study(frozen.campaign, personas, tasks, root, document.path, frozen.template)
+    return Study(frozen.campaign, personas, tasks, root, document.path, frozen.template, frozen.humans)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from simulator.definitions import Study
 from simulator.errors import JournalError
-from simulator.prompts import judge_rewrite
+from simulator.prompts import draw_texts, human_variants, judge_rewrite
 from simulator.running.journal import Journal, PlanRow
 from simulator.running.journal.shards import Shard
 from simulator.running.lines import Ask
@@ -13,7 +14,7 @@ from simulator.running.plan import GeneratePlan, PlannedRewrite, RewritePlan
 from simulator.running.replies import Reply
 from simulator.running.variants import Variant
 
-__all__ = ["generate_asks", "generate_rows", "rewrite_ask", "rewrite_asks", "rewrite_rows"]
+__all__ = ["generate_asks", "generate_rows", "record_humans", "rewrite_ask", "rewrite_asks", "rewrite_rows"]
 
 
 def rewrite_ask(plan: RewritePlan, planned: PlannedRewrite) -> Ask:
@@ -76,6 +77,21 @@ def generate_rows(
         if shard is None or shard.takes(*group):
             for position, variant, call in plan.calls(number, rewrites.draw(number, journal.variant)):
                 yield PlanRow(position, variant.variant, call.key)
+    stage, seed = rewrites.study.campaign.generate, rewrites.study.campaign.seed
+    for index, texts in enumerate(rewrites.study.humans):
+        if shard is None or shard.takes(texts.task, texts.speaker):
+            drawn = draw_texts(texts, sample=stage.sample, seed=seed)
+            for position, variant, call in plan.calls(plan.human_group(index), drawn):
+                yield PlanRow(position, variant.variant, call.key)
+
+
+def record_humans(study: Study, journal: Journal, shard: Shard | None) -> None:
+    """Record the variants that people wrote and that are a shard's, or all of them, unless they are there already."""
+    mine = (texts for texts in study.humans if shard is None or shard.takes(texts.task, texts.speaker))
+    made = {variant.variant: variant for texts in mine for variant in human_variants(texts)}
+    known = journal.variants(list(made))
+    if lacking := [variant for name, variant in made.items() if name not in known]:  # or the plan would become void
+        journal.add_variants(lacking)
 
 
 def generate_asks(plan: GeneratePlan, journal: Journal, rows: Iterable[PlanRow]) -> Iterator[Ask]:

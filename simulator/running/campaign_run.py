@@ -14,7 +14,7 @@ from pathlib import Path
 
 from simulator.definitions import Study, dump_study, load_study
 from simulator.errors import UsageError
-from simulator.running.asks import generate_asks, generate_rows, rewrite_asks, rewrite_rows
+from simulator.running.asks import generate_asks, generate_rows, record_humans, rewrite_asks, rewrite_rows
 from simulator.running.calls import KEY_VERSION, Stage, canonical_json
 from simulator.running.events import Event, StageProgress
 from simulator.running.execution import execute
@@ -210,11 +210,13 @@ async def _rewrite(walk: _Walk, stop: asyncio.Event) -> None:
     def asks(positions: range) -> Iterator[Ask]:
         return rewrite_asks(plan, _missing(walk, "rewrite", positions))
 
-    await _execute(walk, "rewrite", [range(len(plan))], asks, stop)
+    if plan.groups:
+        await _execute(walk, "rewrite", [range(len(plan))], asks, stop)
 
 
 async def _generate(walk: _Walk, stop: asyncio.Event) -> None:
     rewrites, plan, journal = RewritePlan(walk.study), GeneratePlan(walk.study), walk.journal
+    record_humans(walk.study, journal, walk.shard)
     if not await _plan(walk, "generate", lambda: generate_rows(rewrites, plan, journal, walk.shard), stop):
         return
 

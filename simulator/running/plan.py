@@ -7,8 +7,8 @@ A plan is never held in memory. Every call has a position, from which it can be 
 ``generate`` ``((model * groups + group) * sample + rank) * repeats + repeat``
 ============ =========================================================================
 
-A group is a task and a persona; a rank is the place of a drawn variant among those of its group. Where a group has
-fewer usable variants than the campaign draws, its last ranks are gaps.
+A group is a task and a persona, or, after all of those, a task and a person; a rank is the place of a drawn variant
+among those of its group. Where a group has fewer usable variants than the campaign draws, its last ranks are gaps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ __all__ = [
     "label_of",
     "model_params",
     "models_of",
-    "rewriting_params",
 ]
 
 Group = tuple[str, str]
@@ -61,13 +60,13 @@ class RewritePlan:
 
     def __init__(self, study: Study) -> None:
         stage = study.campaign.prompts
-        params = rewriting_params(study)
-        info = describe_model(stage.model.model, params)
+        model, params = next(((choice.model, params) for choice, params in models_of(study)["rewrite"]), ("", {}))
+        info = describe_model(model, params) if model else None  # nobody is simulated: the plan is empty
         self.study = study
-        self.form: Form = "completion" if info.completion and stage.template is None else "chat"
+        self.form: Form = "completion" if info and info.completion and stage.template is None else "chat"
         self.groups: list[Group] = [(task, persona) for task in study.tasks for persona in study.personas]
-        self._params = _deciding(stage.model.model, params)
-        self._takes_seed = info.takes_seed
+        self._model, self._params = model, _deciding(model, params)
+        self._takes_seed = info is not None and info.takes_seed
         self._render = lru_cache(maxsize=256)(self._render_group)
 
     def __len__(self) -> int:
@@ -135,7 +134,7 @@ class RewritePlan:
         messages, stop = self._render(task, persona)
         call = Call(
             stage="rewrite",
-            model=self.study.campaign.prompts.model.model,
+            model=self._model,
             messages=messages,
             form=self.form,
             params=self._params | ({"stop": stop} if stop else {}),
@@ -164,7 +163,8 @@ class GeneratePlan:
         stage = study.campaign.generate
         self._study = study
         self._size = stage.sample * stage.repeats
-        self._groups = len(study.tasks) * len(study.personas)
+        self._rewritten = len(study.tasks) * len(study.personas)
+        self._groups = self._rewritten + len(study.humans)
         self._models: list[tuple[ModelChoice, dict[str, Parameter], bool]] = []
         for choice in stage.models:
             params = generation_params(study, choice)
@@ -179,6 +179,10 @@ class GeneratePlan:
         """Return the positions of a model."""
         each = self._groups * self._size
         return range(model * each, (model + 1) * each)
+
+    def human_group(self, index: int) -> int:
+        """Return the number of the group of a person's texts, given its index in the study's."""
+        return self._rewritten + index
 
     def calls(self, group: int, variants: list[Variant]) -> Iterator[tuple[int, Variant, Call]]:
         """Yield position, variant and call of everything that is asked of a group's drawn variants."""
@@ -210,9 +214,17 @@ class GeneratePlan:
 
 
 def models_of(study: Study) -> dict[Stage, list[tuple[ModelChoice, dict[str, Parameter]]]]:
-    """Return each stage's models with all their parameters, those included that are not sent."""
+    """Return each stage's models with all their parameters, those included that are not sent.
+
+    Where nobody is simulated, the stage ``rewrite`` has none.
+    """
+    stage = study.campaign.prompts
+    rewriters = [] if stage.model is None or not study.personas else [stage.model]
     return {
-        "rewrite": [(study.campaign.prompts.model, rewriting_params(study))],
+        "rewrite": [
+            (choice, model_params(choice, temperature=stage.temperature, max_tokens=stage.max_tokens))
+            for choice in rewriters
+        ],
         "generate": [(choice, generation_params(study, choice)) for choice in study.campaign.generate.models],
     }
 
@@ -220,12 +232,6 @@ def models_of(study: Study) -> dict[Stage, list[tuple[ModelChoice, dict[str, Par
 def label_of(choice: ModelChoice, params: dict[str, Parameter]) -> str:
     """Tell apart two entries of one model with other parameters."""
     return f"{choice.model} {canonical_json(params)}"
-
-
-def rewriting_params(study: Study) -> dict[str, Parameter]:
-    """Return the parameters of the rewriting model."""
-    stage = study.campaign.prompts
-    return model_params(stage.model, temperature=stage.temperature, max_tokens=stage.max_tokens)
 
 
 def generation_params(study: Study, choice: ModelChoice) -> dict[str, Parameter]:

@@ -51,7 +51,13 @@ class Variant:
     note: str = ""
 
 
-def variant_id(*, task: str, method: Method, persona: str, replicate: int, made_by: str) -> str:
-    """Return a variant's id: 16 hexadecimal digits that depend on its lineage alone."""
-    lineage = canonical_json([task, method, persona, replicate, made_by])
+def variant_id(
+    *, task: str, method: Method, persona: str, replicate: int, made_by: str, text: str | None = None
+) -> str:
+    """Return a variant's id: 16 hexadecimal digits that depend on its lineage alone.
+
+    ``text`` is part of the lineage of what no call made: there is no key that would tell one text from another.
+    """
+    told = [] if text is None else [text]
+    lineage = canonical_json([task, method, persona, replicate, made_by, *told])
     return hashlib.sha256(lineage.encode()).hexdigest()[:16]

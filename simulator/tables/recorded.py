@@ -20,6 +20,7 @@ import polars as pl
 
 from simulator.code import extract
 from simulator.definitions import load_study
+from simulator.prompts import human_variants
 from simulator.running.calls import Stage
 from simulator.running.journal.entries import PlanRow, Recorded
 from simulator.running.journal.journal import Journal
@@ -116,7 +117,8 @@ class Batch(NamedTuple):
 
 def stream_tables(records: Records) -> Iterator[Batch]:
     """Yield the tables of record of a run in batches; a table's rows are those of all batches in their order."""
-    languages = {task.id: task.language for task in load_study(records.campaign()).tasks.values()}
+    study = load_study(records.campaign())
+    languages = {task.id: task.language for task in study.tasks.values()}
     rows = _Rows()
     seen: set[str] = set()
     stages: tuple[Stage, ...] = ("rewrite", "generate")
@@ -139,6 +141,11 @@ def stream_tables(records: Records) -> Iterator[Batch]:
                         language = languages.get(variant.task, "python")
                         rows.answers.append((recorded.call, recorded.reply.text, language))
                     rows.characters += len(recorded.reply.text)
+                if rows.are_many():
+                    yield rows.take()
+        if stage == "rewrite":  # what people wrote stands in the frozen campaign: nothing had to be asked for it
+            for variant in (variant for texts in study.humans for variant in human_variants(texts)):
+                rows.variants.append(_variant_row(variant))
                 if rows.are_many():
                     yield rows.take()
     yield rows.take()

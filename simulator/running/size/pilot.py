@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from simulator.definitions import Study
+from simulator.prompts import draw_texts
 from simulator.running.asks import rewrite_ask
 from simulator.running.calls import Call, Stage, derive_seed
 from simulator.running.campaign_run import execute_stage, open_money, open_run
@@ -28,7 +29,7 @@ from simulator.running.patience import Patience
 from simulator.running.plan import GeneratePlan, PlannedRewrite, RewritePlan, models_of
 from simulator.running.size.estimates import CONFIDENCE, expect_drawn, mean_interval, share_interval
 from simulator.running.size.ranges import Range, divide
-from simulator.running.size.size import ONE_USABLE, PlanSize, SizeRow, add_up, time_for
+from simulator.running.size.size import ONE_USABLE, PlanSize, SizeRow, add_up, human_prompts, time_for
 from simulator.running.variants import Variant
 
 __all__ = ["Pilot", "PilotRow", "narrow", "run_pilot", "share_calls"]
@@ -75,6 +76,8 @@ class Pilot:
         How many rewrites were made, and how many of them can be sent.
     groups, iterations, sample, repeats
         The campaign's own numbers, by which the generating calls follow from the share of usable rewrites.
+    humans
+        Different texts of people that each model is sent besides.
     """
 
     wanted: int
@@ -85,6 +88,7 @@ class Pilot:
     iterations: int
     sample: int
     repeats: int
+    humans: int = 0
 
     @property
     def calls(self) -> int:
@@ -169,7 +173,8 @@ def narrow(size: PlanSize, pilot: Pilot) -> PlanSize:
         calls = row.calls
         if row.stage == "generate" and share.low is not None and share.high is not None:
             drawn = Range(*(expect_drawn(pilot.sample, pilot.iterations, end) for end in (share.low, share.high)))
-            calls = drawn * float(pilot.groups * pilot.repeats)
+            people = float(pilot.humans * pilot.repeats)
+            calls = drawn * float(pilot.groups * pilot.repeats) + Range(people, people)
         rows.append(_narrow_row(row, measured.get((row.stage, row.number)), calls, notes))
     lines = [line for line in size.assumptions if line != ONE_USABLE or not pilot.rewrites]
     lines.append(_describe(pilot, share))
@@ -275,23 +280,26 @@ class _Trial:
 
 
 async def _run(trial: _Trial, n: int, stop: asyncio.Event) -> Pilot:
-    study, stage = trial.study, trial.study.campaign.generate
+    study, stage, seed = trial.study, trial.study.campaign.generate, trial.study.campaign.seed
     plan, generate = RewritePlan(study), GeneratePlan(study)
     models = models_of(study)["generate"]
-    most = len(plan.groups) * stage.sample * stage.repeats
+    written = [variant for texts in study.humans for variant in draw_texts(texts, sample=stage.sample, seed=seed)]
+    humans = len(human_prompts(study))
+    most = (len(plan.groups) * stage.sample + humans) * stage.repeats
     shares = share_calls(n, [len(plan), *[most] * len(models)])
     chosen = list(_choose_rewrites(plan, shares[0]))
     asks = [rewrite_ask(plan, planned) for planned in chosen]
     trial.journal.add_variants(_known_variants(trial.journal, chosen, asks))
-    await _execute(trial, "rewrite", [asks], stop)
+    if plan.groups:
+        await _execute(trial, "rewrite", [asks], stop)
     found = [variant for planned in chosen if (variant := trial.journal.variant(planned.variant)) is not None]
     calls = [
-        list(_choose_calls(generate, number, _drawn(found, stage.sample), stage.repeats, share))
+        list(_choose_calls(generate, number, [*_drawn(found, stage.sample), *written], stage.repeats, share))
         for number, share in enumerate(shares[1:])
     ]
     if not stop.is_set():
         await _execute(trial, "generate", [[Ask(call) for call in some] for some in calls], stop)
-    rows = [_measure(trial, "rewrite", 0, [planned.call for planned in chosen])]
+    rows = [_measure(trial, "rewrite", 0, [planned.call for planned in chosen])] if plan.groups else []
     rows += [_measure(trial, "generate", number, some) for number, some in enumerate(calls)]
     return Pilot(
         wanted=n,
@@ -302,6 +310,7 @@ async def _run(trial: _Trial, n: int, stop: asyncio.Event) -> Pilot:
         iterations=plan.iterations,
         sample=stage.sample,
         repeats=stage.repeats,
+        humans=humans,
     )
 
 

@@ -12,7 +12,8 @@ from datetime import date
 
 from simulator.definitions import ModelChoice, Study
 from simulator.errors import UsageError
-from simulator.prompts import render_generate
+from simulator.prompts import draw_texts, render_generate
+from simulator.running.amounts import plural
 from simulator.running.calls import Call, Message, Parameter, Stage
 from simulator.running.models import ModelInfo, describe_model
 from simulator.running.models.parameters import check_parameters
@@ -21,7 +22,7 @@ from simulator.running.money.prices import PriceTable, load_prices
 from simulator.running.plan import RewritePlan, models_of
 from simulator.running.size.ranges import NOTHING, UNKNOWN, Range, add_ranges, longest
 
-__all__ = ["ONE_USABLE", "PlanSize", "Rate", "SizeRow", "add_up", "size_of", "time_for"]
+__all__ = ["ONE_USABLE", "PlanSize", "Rate", "SizeRow", "add_up", "human_prompts", "size_of", "time_for"]
 
 CHARACTERS_PER_TOKEN = (3.0, 6.0)
 """English prose and code lie between these for the tokenizers in use; 4 is the usual rule of thumb."""
@@ -146,8 +147,8 @@ def size_of(study: Study, prices: PriceTable | None = None, *, today: date | Non
             check_parameters(choice.model, params, describe_model(choice.model, params).accepts)
     table = load_prices(study.root) if prices is None else prices
     rewriting, groups = _size_rewriting(study, table)
-    rows = (rewriting, *_size_generating(study, table, groups))
-    return add_up(rows, assumptions=_assumptions(rows, table), warnings=tuple(_warn(study, rows, table, today)))
+    rows = (*rewriting, *_size_generating(study, table, groups))
+    return add_up(rows, assumptions=_assumptions(study, rows, table), warnings=tuple(_warn(study, rows, table, today)))
 
 
 def add_up(rows: tuple[SizeRow, ...], *, assumptions: tuple[str, ...], warnings: tuple[str, ...]) -> PlanSize:
@@ -188,9 +189,18 @@ def time_for(calls: Range, tokens: Range, each: Range, rate: Rate) -> Range:
     return Range(end(calls.low, tokens.low, each.low), end(calls.high, tokens.high, each.high))
 
 
-def _size_rewriting(study: Study, prices: PriceTable) -> tuple[SizeRow, int]:
+def human_prompts(study: Study) -> list[str]:
+    """Return the different texts of people that each model is sent, in the order of the plan."""
+    sample, seed = study.campaign.generate.sample, study.campaign.seed
+    drawn = (variant for texts in study.humans for variant in draw_texts(texts, sample=sample, seed=seed))
+    return list(dict.fromkeys(variant.text for variant in drawn))
+
+
+def _size_rewriting(study: Study, prices: PriceTable) -> tuple[list[SizeRow], int]:
     """Return the rewriting row, and how many groups (a task and a persona) have calls of their own."""
     plan = RewritePlan(study)
+    if not plan.groups:
+        return [], 0
     (choice, params) = models_of(study)["rewrite"][0]
     info = describe_model(choice.model, params)
     read, most = NOTHING, 0.0
@@ -205,23 +215,29 @@ def _size_rewriting(study: Study, prices: PriceTable) -> tuple[SizeRow, int]:
         most = max(most, tokens.high or 0.0)
         read += tokens * plan.iterations
     calls = float(len(seen) * plan.iterations)
-    return _row("rewrite", 0, choice, params, Range(calls, calls), read, most, prices), len(seen)
+    return [_row("rewrite", 0, choice, params, Range(calls, calls), read, most, prices)], len(seen)
 
 
 def _size_generating(study: Study, prices: PriceTable, different: int) -> Iterator[SizeRow]:
     """Yield the generating rows. A rewrite is not known before it is made: it is from its shortest to its longest.
 
-    Groups that are not ``different`` may have drawn the same rewrites, which are sent once, or others of them.
+    What people wrote is known. Groups that are not ``different`` may have drawn the same rewrites, which are sent once,
+    or others of them.
     """
     stage, models = study.campaign.generate, models_of(study)
     groups = len(study.personas) * len(study.tasks)
     calls = Range(different * stage.repeats, groups * stage.sample * stage.repeats)
     frame = _count(render_generate("", prefix=stage.prefix, suffix=stage.suffix))
-    rewrite = _longest_reply(models["rewrite"][0][1])
+    rewrite = max((_longest_reply(params) for _, params in models["rewrite"]), default=0)
     spread = CHARACTERS_PER_TOKEN[1] / CHARACTERS_PER_TOKEN[0]  # another model counts its tokens otherwise
     each = frame + Range(SHORTEST_REPLY / spread, rewrite * spread)
+    known = [_count(render_generate(text, prefix=stage.prefix, suffix=stage.suffix)) for text in human_prompts(study)]
+    prompts = [each] * bool(groups) + known
+    most = max(tokens.high or 0.0 for tokens in prompts)
+    read = calls * each + add_ranges(known) * float(stage.repeats)
+    calls += Range(len(known) * stage.repeats, len(known) * stage.repeats)
     for number, (choice, params) in enumerate(models["generate"]):
-        yield _row("generate", number, choice, params, calls, calls * each, each.high or 0.0, prices)
+        yield _row("generate", number, choice, params, calls, read, most, prices)
 
 
 def _row(
@@ -295,7 +311,7 @@ def _refuse_too_long(call: Call, info: ModelInfo, study: Study) -> None:
         )
 
 
-def _assumptions(rows: tuple[SizeRow, ...], prices: PriceTable) -> tuple[str, ...]:
+def _assumptions(study: Study, rows: tuple[SizeRow, ...], prices: PriceTable) -> tuple[str, ...]:
     low, high = CHARACTERS_PER_TOKEN
     (slow_write, fast_write), (slow_read, fast_read) = EMBEDDED_SPEED
     lines = [
@@ -305,8 +321,16 @@ def _assumptions(rows: tuple[SizeRow, ...], prices: PriceTable) -> tuple[str, ..
         f"{fast_read:g}, on two cores.",
         f"A call to a provider takes {REMOTE_SECONDS[0]:g} to {REMOTE_SECONDS[1]:g} seconds, as many at once as "
         "`parallel` says; no retries and no waiting for a provider's own limits.",
-        ONE_USABLE,
     ]
+    if study.personas:
+        lines.append(ONE_USABLE)
+    if study.humans:
+        written, sent = sum(len(texts.texts) for texts in study.humans), len(human_prompts(study))
+        people = len({texts.speaker for texts in study.humans})
+        lines.append(
+            f"{plural(people, 'person', 'people')} wrote {plural(written, 'text')}, of which {sent:,} different ones "
+            f"are drawn and sent as they stand."
+        )
     if any(row.price is not None and not row.price.is_free for row in rows):
         lines.append(
             f"Prices are those of {prices.as_of} and your own. What is read costs at least as much as if the provider "

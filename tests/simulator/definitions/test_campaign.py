@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.definitions import Campaign
+from simulator.definitions import Campaign, ModelChoice
 from simulator.definitions.problems import validate
 from simulator.definitions.yaml_reading import parse_yaml
 from simulator.errors import DefinitionError
@@ -78,7 +78,7 @@ def test_affixes_keep_every_blank() -> None:
 
 def test_another_model_replaces_those_of_both_stages() -> None:
     campaign = read(ISSUE).with_model("openai:gpt-4o-mini")
-    assert campaign.prompts.model.model == "openai:gpt-4o-mini"
+    assert campaign.prompts.model == ModelChoice(model="openai:gpt-4o-mini")
     assert [choice.model for choice in campaign.generate.models] == ["openai:gpt-4o-mini"]
     assert campaign.prompts.temperature == 1.0
 
@@ -87,12 +87,13 @@ def test_another_model_replaces_those_of_both_stages() -> None:
     ("old", "new", "place", "said"),
     [
         ("[john, brad, harold, ethan]", "[]", "4:34", "names no persona"),
-        ("[john, brad, harold, ethan]", "", "4:33", "names no persona"),
+        ("[john, brad, harold, ethan]", "", "4:10", "`prompts.personas` is missing"),
         ("[calculator, bicycle-shop, accounting-reports]", "[]", "3:8", "names no task"),
         ("brad,", "John,", "4:41", "named twice, first as item 1"),
         ("brad,", "../brad,", "4:41", "an id is also the name of a file"),
         ("brad,", "[brad],", "4:41", "must be the id of a persona"),
         ("personas: [john, brad, harold, ethan], ", "", "4:10", "`prompts.personas` is missing"),
+        ("model: embedded, temperature: 1.0", "temperature: 1.0", "4:10", "`prompts.model` is missing"),
         ("seed: 7", "seed: -7", "6:7", "at least 0"),
         ("seed: 7", "seed: seven", "6:7", "whole number"),
         ("seed: 7", "sed: 7", "6:1", "did you mean `seed`"),

@@ -225,19 +225,19 @@ def test_the_command_line_names_a_program_anywhere(study: Path, monkeypatch: pyt
     write(study.parent / "here" / "m.py", "")
     monkeypatch.chdir(study.parent / "here")
     loaded = load_campaign("first", folder=study, model=" mock:m.py ")
-    assert loaded.given == loaded.campaign.prompts.model.model == "mock:m.py"
+    assert (loaded.given, loaded.campaign.prompts.model) == ("mock:m.py", ModelChoice(model="mock:m.py"))
     frozen = dump_study(loaded)
     again = load_study(frozen)  # executes nothing, and so needs nothing
     assert (again, again.given) == (loaded, None)
     run = write(study.parent / "runs" / "first-1" / "campaign.yaml", frozen)
-    assert load_campaign(str(run), model="mock").campaign.prompts.model.model == "mock"
+    assert load_campaign(str(run), model="mock").campaign.prompts.model == ModelChoice(model="mock")
     bad = write(study / "campaigns" / "bad.yaml", CAMPAIGN.replace("models: mock", "models: 'mock:gone.py'"))
     assert load_campaign(str(bad), model="mock").given == "mock"
 
 
 def test_the_model_of_the_command_line(study: Path) -> None:
     loaded = load_campaign("first", folder=study, model="openai:gpt-4o-mini")
-    assert loaded.campaign.prompts.model.model == "openai:gpt-4o-mini"
+    assert loaded.campaign.prompts.model == ModelChoice(model="openai:gpt-4o-mini")
     with pytest.raises(UsageError, match="empty"):
         load_campaign("first", folder=study, model=" ")
 
