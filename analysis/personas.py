@@ -63,7 +63,8 @@ COUNTS = pl.Schema(
         "count": pl.Int64,
     }
 )
-"""How many replies, variants and codes (``what``) ended with which status."""
+"""How many replies, variants, codes and texts by people (``what``) ended with which status. A person's text has no
+stage and no model: both are empty."""
 
 
 _PAIRS = pl.Schema(
@@ -143,7 +144,8 @@ def analyze_personas(
 ) -> tuple[dict[str, pl.DataFrame], list[str]]:
     """Make the tables of the personas study from those of a run.
 
-    Every usable rewrite is a text of its persona. Codes are compared between personas, within task and model.
+    Every usable rewrite is a text of its persona, every usable text of a person one of theirs. Codes are compared
+    between them, within task and model.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ def analyze_personas(
 
 
 def rewrites_as_texts(variants: pl.DataFrame) -> pl.DataFrame:
-    """Return the usable variants as texts by personas, in their order (the columns of `simulator.imports.TEXTS`)."""
+    """Return the usable variants as texts by who asks, in their order (the columns of `simulator.imports.TEXTS`)."""
     usable = variants.filter(pl.col("status") == "ok")
     columns = {"text_id": "variant", "speaker": "persona", "task": "task", "iteration": "replicate", "text": "text"}
     return usable.select(**columns).cast(TEXTS)
@@ -281,13 +283,16 @@ def _missing_grammars(codes: pl.DataFrame) -> dict[str, str]:
 
 
 def count_statuses(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Count replies, variants and codes by status, persona, task and model: the denominators of every figure."""
+    """Count rewrites, people's texts, replies and codes by status, persona, task and model: every denominator."""
     lineage = tables["variants"].select("variant", "persona", "task")
     replies = tables["replies"].select("reply", "variant", "stage", "model", reply_status="status")
     replies = replies.join(lineage, on="variant", how="left", maintain_order="left")
     codes = tables["codes"].select("reply", code_status="status").join(replies, on="reply", how="inner")
-    made = tables["variants"].select("persona", "task", "made_by", variant_status="status")
-    made = made.join(replies.select("reply", "stage", "model"), left_on="made_by", right_on="reply", how="left")
+    made = tables["variants"].select("persona", "task", "method", "made_by", variant_status="status")
+    written = made.filter(pl.col("method") == "human").with_columns(stage=pl.lit(""), model=pl.lit(""))
+    made = made.filter(pl.col("method").ne_missing("human")).join(
+        replies.select("reply", "stage", "model"), left_on="made_by", right_on="reply", how="left"
+    )
     parts = [
         frame.group_by("stage", "model", "persona", "task", status, maintain_order=True)
         .agg(count=pl.len())
@@ -297,6 +302,7 @@ def count_statuses(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         for frame, what, status in (
             (replies, "reply", "reply_status"),
             (made, "variant", "variant_status"),
+            (written, "text", "variant_status"),
             (codes, "code", "code_status"),
         )
     ]
@@ -308,6 +314,7 @@ def describe_losses(counts: pl.DataFrame) -> list[str]:
     warnings = []
     for what, sentence in (
         ("variant", "{lost} of {total} rewrites are not usable as prompts ({words}); they are shown and left out"),
+        ("text", "{lost} of {total} texts by people are not usable as prompts ({words}); they are shown and left out"),
         ("code", "{lost} of {total} replies gave no whole program ({words}); their pairs have no TSED"),
     ):
         rows = counts.filter(pl.col("what") == what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from reports.visible import one_line
 
 __all__ = [
+    "HUMAN",
     "Name",
     "count_of",
     "decimal",
@@ -28,6 +29,9 @@ __all__ = [
 Row = dict[str, Any]
 
 DASH = "–"
+
+HUMAN = " (human)"
+"""Behind the name of a real person, in every figure, table and sentence."""
 
 
 def rows(tables: Mapping[str, pl.DataFrame], name: str) -> list[Row]:
@@ -122,15 +126,22 @@ class Name(NamedTuple):
     """How a speaker is shown.
 
     ``short`` is a label for pictures and column heads, different for different speakers; ``role`` may be empty;
-    ``full`` is everything, on one line.
+    ``full`` is everything, on one line; ``human`` says that it is a real person among personas.
     """
 
     short: str
     role: str
     full: str
+    human: bool = False
 
 
-def name_speakers(speakers: Iterable[str], shown: Mapping[str, tuple[str, str]], *, limit: int = 32) -> dict[str, Name]:
+def name_speakers(
+    speakers: Iterable[str],
+    shown: Mapping[str, tuple[str, str]],
+    *,
+    humans: Collection[str] = (),
+    limit: int = 32,
+) -> dict[str, Name]:
     """Return the names of speakers, in their order.
 
     Parameters
@@ -139,13 +150,15 @@ def name_speakers(speakers: Iterable[str], shown: Mapping[str, tuple[str, str]],
         Ids, distinct.
     shown
         Id to name and role, either of which may be empty; a speaker without a name is shown by the id.
+    humans
+        Ids of real people who stand beside personas: wherever their name is, it says so.
     limit
         Characters of a short name. Where two short names would be equal, a number tells them apart.
 
     Examples
     --------
     >>> name_speakers(["a", "b"], {"a": ("Ada", "a nurse")})["a"]
-    Name(short='Ada', role='a nurse', full='Ada, a nurse')
+    Name(short='Ada', role='a nurse', full='Ada, a nurse', human=False)
     """
     names: dict[str, Name] = {}
     taken: set[str] = set()
@@ -154,16 +167,18 @@ def name_speakers(speakers: Iterable[str], shown: Mapping[str, tuple[str, str]],
         # A name of nothing but white space names nobody.
         head = one_line(name, 400) or one_line(speaker, 400) or "(no name)"
         tail = one_line(role, 400)
-        full = f"{head}, {tail}" if tail else head
-        short = one_line(head, limit)
+        human = speaker in humans
+        kind = HUMAN if human and not head.endswith(HUMAN) else ""
+        full = f"{head}{kind}, {tail}" if tail else f"{head}{kind}"
+        short = one_line(head, limit - len(kind)) + kind
         turn = 2
         while short in taken:
-            mark = f" ({turn})"
+            mark = f"{kind} ({turn})"
             short = one_line(head, limit - len(mark)) + mark
             turn += 1
         taken.add(short)
         if any(unicodedata.bidirectional(character) in {"R", "AL", "AN"} for character in short):
             # A mark on either side, without width, keeps the numbers of the sentence around it in their order.
             short = f"\u200e{short}\u200e"
-        names[speaker] = Name(short, tail, full)
+        names[speaker] = Name(short, tail, full, human)
     return names

@@ -213,11 +213,12 @@ def draw_tsed(persona_tsed: Sequence[Row], names: Mapping[str, Name], *, key: st
         )
     side = 1 if len(drawn) > 6 else 2
     chart = alt.concat(*charts, columns=side, spacing=36) if len(charts) > 1 else charts[0]
-    title = "TSED between personas"
+    noun = "speaker" if any(name.human for name in names.values()) else "persona"
+    title = f"TSED between {noun}s"
     description = "Mean similarity of code trees, 0 to 1, by model: " + "; ".join(
         f"{one_line(model, 60)}: {_extremes(means[model], names)}" for model in models
     )
-    note = _left_out(len(seen), len(drawn), "persona") + _left_out(len(means), len(models), "model")
+    note = _left_out(len(seen), len(drawn), noun) + _left_out(len(means), len(models), "model")
     return _finish(key, chart, title, description, note)
 
 

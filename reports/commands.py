@@ -103,8 +103,10 @@ def report_run(run: Path) -> Path:
         title=study.campaign.name,
         models=[describe_model(name, params) for name, params in models.items()],
         warnings=warnings,
-        personas={name: (persona.name or name, persona.role or "") for name, persona in study.personas.items()},
+        personas={name: (persona.name or name, persona.role or "") for name, persona in study.personas.items()}
+        | {texts.speaker: ("", "") for texts in study.humans},
         tasks={name: task.label for name, task in study.tasks.items()},
+        humans={texts.speaker for texts in study.humans},
     )
 
 
@@ -128,7 +130,7 @@ def overlap(
     from reports import write_report
     from simulator.tables import write_tables
 
-    texts, warnings = _texts(source, speaker=speaker, text=text, task=task, iteration=iteration)
+    texts, humans, warnings = _texts(source, speaker=speaker, text=text, task=task, iteration=iteration)
     folder = out or (source / "overlap" if source.is_dir() else Path("runs") / f"overlap-{_name_of(source)}")
     err = console(stderr=True)
 
@@ -147,11 +149,12 @@ def overlap(
         warnings=warnings,
         personas=names,
         tasks={},
+        humans=humans,
     )
     if json:
         print_json({**_document(tables), "report": str(page), "warnings": warnings})
         return
-    _print_overlap(tables["overlap"])
+    _print_overlap(tables["overlap"], humans)
     for warning in warnings:
         err.print(f"Note: {warning}")
     console().print(str(page), soft_wrap=True)
@@ -165,11 +168,13 @@ def _name_of(source: Path) -> str:
     return f"{name[:80]}-{hashlib.sha256(str(source.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
-def _texts(source: Path, **columns: str) -> tuple[pl.DataFrame, list[str]]:
+def _texts(source: Path, **columns: str) -> tuple[pl.DataFrame, set[str], list[str]]:
+    """Return texts by speaker, who of the speakers is a real person beside personas, and warnings."""
     from simulator.imports import read_texts
 
     if not source.is_dir():
-        return read_texts(source, **columns)
+        texts, warnings = read_texts(source, **columns)
+        return texts, set(), warnings
     import polars as pl
 
     from analysis.personas import rewrites_as_texts
@@ -177,10 +182,11 @@ def _texts(source: Path, **columns: str) -> tuple[pl.DataFrame, list[str]]:
     from simulator.tables import stream_tables
 
     with Records(source) as records:
-        texts = rewrites_as_texts(pl.concat(batch.tables["variants"] for batch in stream_tables(records)))
+        variants = pl.concat(batch.tables["variants"] for batch in stream_tables(records))
+    texts = rewrites_as_texts(variants)
     if texts.is_empty():
-        raise RecordError(f"{source} holds no usable rewrite yet. Run its campaign again: sociolect status {source}")
-    return texts, []
+        raise RecordError(f"{source} holds no usable text yet. Run its campaign again: sociolect status {source}")
+    return texts, set(variants.filter(pl.col("method") == "human")["persona"]), []
 
 
 def _document(tables: dict[str, pl.DataFrame]) -> dict[str, Any]:
@@ -191,9 +197,11 @@ def _document(tables: dict[str, pl.DataFrame]) -> dict[str, Any]:
     }
 
 
-def _print_overlap(frame: pl.DataFrame) -> None:
+def _print_overlap(frame: pl.DataFrame, humans: set[str]) -> None:
     from rich.table import Table
     from rich.text import Text
+
+    from reports.cells import HUMAN
 
     table = Table(title="Overlap of speakers, most shared entities first", title_justify="left")
     table.add_column("speakers", overflow="fold")
@@ -201,7 +209,7 @@ def _print_overlap(frame: pl.DataFrame) -> None:
         table.add_column(heading, justify="right")
     for row in frame.sort("shared_entities", "a", "b", descending=[True, False, False]).iter_rows(named=True):
         table.add_row(
-            Text(f"{row['a']} - {row['b']}"),
+            Text(" - ".join(one + HUMAN * (one in humans) for one in (row["a"], row["b"]))),
             str(row["shared_entities"]),
             str(row["shared_pairs"]),
             *(_number(row[name], places) for name, places in (("jaccard", 3), ("expected", 1), ("z", 2), ("q", 3))),

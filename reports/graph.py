@@ -2,11 +2,12 @@
 
 A circle's area is the number of distinct entities, a line's thickness the number that both use. A line's colour says
 how that compares with texts shuffled between the speakers: blue for more, orange and broken for less (q < .05), grey
-for what chance alone would give.
+for what chance alone would give. A real person among personas is a square, of the same area as a circle would have.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -25,7 +26,7 @@ PER_SPEAKER = 3
 
 SIGNIFICANT = 0.05
 _COLOURS = {1: OKABE_ITO["blue"], 0: GREY, -1: OKABE_ITO["vermillion"]}
-_NODE = "#2f3b4a"
+_PAINT: dict[str, str | float] = {"fill": "#2f3b4a", "stroke": "#ffffff", "stroke-width": 2}
 _ALONG = (0.5, 0.44, 0.56, 0.38, 0.62, 0.32, 0.68, 0.26, 0.74)
 
 Edge = tuple[Row, Node, Node]
@@ -157,16 +158,21 @@ def _draw_thread(node: Node) -> str:
     return element("path", {"class": "thread", "d": path, "fill": "none", "stroke": "#b9c0c9", "stroke-width": 1})
 
 
+def _draw_square(node: Node) -> str:
+    side = math.sqrt(math.pi) * node.radius
+    place: dict[str, str | float] = {"x": node.x - side / 2, "y": node.y - side / 2, "width": side, "height": side}
+    return element("rect", {"class": "human", **place, **_PAINT})
+
+
 def _draw_node(node: Node, name: Name) -> str:
     title = f"{name.full}: {plural(node.entities, 'entity', 'entities')}"
     anchor, x = ("start", node.label.left) if node.side > 0 else ("end", node.label.right)
     middle = (node.label.top + node.label.bottom) / 2
     parts = [
         element("title", {}, text=title),
-        element(
-            "circle",
-            {"cx": node.x, "cy": node.y, "r": node.radius, "fill": _NODE, "stroke": "#ffffff", "stroke-width": 2},
-        ),
+        _draw_square(node)
+        if name.human
+        else element("circle", {"cx": node.x, "cy": node.y, "r": node.radius, **_PAINT}),
     ]
     top = middle - label_height(node.name, node.role) / 2
     for line in node.name:
@@ -254,7 +260,11 @@ def draw_overlap(
         max(box.bottom for box in boxes),
     ).grown(18)
     title = "Persona-overlap graph"
-    description = f"{plural(len(nodes), 'speaker')} as circles, joined by {plural(len(edges), 'line')}. " + "; ".join(
+    people = sum(names[node.speaker].human for node in nodes)
+    shapes = plural(len(nodes) - people, "persona") + " as circles, " if len(nodes) > people else ""
+    shapes += plural(people, "real person", "real people") + (" as a square" if people == 1 else " as squares")
+    shapes = shapes if people else f"{plural(len(nodes), 'speaker')} as circles"
+    description = f"{shapes}, joined by {plural(len(edges), 'line')}. " + "; ".join(
         _describe_edge(row, names, 0) for row in heavy[:10]
     )
     svg = svg_document(key, room, title, description, *children)

@@ -28,7 +28,8 @@ def write_graphml(
     speakers, overlap
         The two tables; None where there is none.
     names
-        How each speaker is shown: the attribute ``label``.
+        How each speaker is shown: the attribute ``label``. Where some are real people beside personas, ``human`` says
+        who.
     path
         The file; it is replaced.
 
@@ -47,13 +48,15 @@ def write_graphml(
     )
     written: nx.Graph[str] = nx.Graph()
     ids: dict[str, str] = {}
+    people = {speaker for speaker, name in names.items() if name.human}
     for speaker, attributes in graph.nodes(data=True):
         shown = xml_text(speaker)
         ids[speaker], turn = shown, 2
         while ids[speaker] in written:
             ids[speaker], turn = f"{shown} ({turn})", turn + 1
         label = names[speaker].full if speaker in names else speaker
-        written.add_node(ids[speaker], label=xml_text(label), **_safe(attributes))
+        kind = {"human": speaker in people} if people else {}
+        written.add_node(ids[speaker], label=xml_text(label), **kind, **_safe(attributes))
     for a, b, attributes in graph.edges(data=True):
         written.add_edge(ids[a], ids[b], **_safe(attributes))
     text = "\n".join(nx.generate_graphml(written)) + "\n"

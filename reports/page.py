@@ -6,7 +6,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -61,6 +61,7 @@ def write_report(
     warnings: Sequence[str],
     personas: Mapping[str, tuple[str, str]],
     tasks: Mapping[str, str],
+    humans: Collection[str] = (),
 ) -> Path:
     """Write ``report.html``, ``report.md`` and ``figures/`` from tables.
 
@@ -82,6 +83,8 @@ def write_report(
         speakers are shown. Speakers that are not in it follow, shown by their ids.
     tasks
         Task id to title, in order.
+    humans
+        Speaker ids of real people who stand beside personas: they are marked wherever they are shown.
 
     Returns
     -------
@@ -93,7 +96,7 @@ def write_report(
     simulator.errors.StorageError
         The disk does not take a file. Every file is the old one or the new one, whole.
     """
-    names = cells.name_speakers(_order_speakers(tables, personas), personas)
+    names = cells.name_speakers(_order_speakers(tables, personas), personas, humans=humans)
     figures = _draw_all(tables, names)
     _write_figures(figures, folder / "figures")
     write_graphml(tables.get("speakers"), tables.get("overlap"), names, folder / "figures" / "overlap.graphml")
@@ -162,6 +165,7 @@ def _gather(
 ) -> dict[str, Any]:
     """Put together everything that the templates show."""
     with_code = "variants" in tables
+    people = any(name.human for name in names.values())
     shelf = lay_out(tables, names, tasks)
     speakers = cells.rows(tables, "speakers")
     task_titles = {task: one_line(shown or task, 80) for task, shown in tasks.items()}
@@ -172,6 +176,9 @@ def _gather(
         "models": models,
         "warnings": [warning for warning in dict.fromkeys(warnings) if warning.strip()],
         "with_code": with_code,
+        "people": people,
+        "who": "persona" if with_code and not people else "speaker",
+        "made": "rewrite" if with_code and not people else "text",
         "names": names,
         "figures": figures,
         "findings": prose.find_all(tables, names),
@@ -184,7 +191,7 @@ def _gather(
         "shelf": shelf,
         "counts": counts,
         "kind_of": kind_of,
-        "meanings": MEANINGS,
+        "meanings": {what: told for what, told in MEANINGS.items() if people or what != "text by a person"},
     }
 
 
@@ -198,9 +205,12 @@ def _count_tiles(
 
     source = tables.get("variants" if with_code else "texts")
     tasks = 0 if source is None else source.get_column("task").n_unique()
-    tiles = [tile(len(names), *(("persona", "personas") if with_code else ("speaker", "speakers")))]
+    people = sum(name.human for name in names.values())
+    tiles = [tile(people, "real person", "real people")] if people else []
+    if len(names) > people or not people:
+        tiles.insert(0, tile(len(names) - people, *(("persona", "personas") if with_code else ("speaker", "speakers"))))
     tiles.append(tile(tasks, "task", "tasks"))
-    tiles.append(tile(texts, *(("rewrite", "rewrites") if with_code else ("text", "texts"))))
+    tiles.append(tile(texts, *(("rewrite", "rewrites") if with_code and not people else ("text", "texts"))))
     mentioned = tables.get("entities")
     if mentioned is not None:
         tiles.append(tile(mentioned.get_column("entity").n_unique(), "entity", "entities"))

@@ -177,6 +177,7 @@ def _say_topics(topics: Sequence[Row], topic_shares: Sequence[Row], names: Mappi
 
 def _say_tsed(persona_tsed: Sequence[Row], names: Mapping[str, Name]) -> list[Finding]:
     findings = []
+    who = "speakers" if any(name.human for name in names.values()) else "personas"
     for model, between in mean_tsed(persona_tsed).items():
         known = [(cell[0], both) for both, cell in between.items() if cell[0] is not None and set(both) <= set(names)]
         pairs = sum(cell[3] for cell in between.values())
@@ -186,7 +187,7 @@ def _say_tsed(persona_tsed: Sequence[Row], names: Mapping[str, Name]) -> list[Fi
             findings.append(
                 Finding(
                     f"{label}: none of {plural(pairs, 'pair')} of codes could be compared, so nothing is said of how "
-                    "the personas' programs differ.",
+                    f"the {who}' programs differ.",
                     "persona_tsed",
                     "lost",
                 )
@@ -198,7 +199,7 @@ def _say_tsed(persona_tsed: Sequence[Row], names: Mapping[str, Name]) -> list[Fi
         def tell(pair: tuple[float, tuple[str, str]]) -> str:
             return f"{names[pair[1][0]].short} and {names[pair[1][1]].short} ({decimal(pair[0])})"
 
-        text = f"{label}: the programs of two personas are on average {decimal(mean)} alike (TSED, 0 to 1)"
+        text = f"{label}: the programs of two {who} are on average {decimal(mean)} alike (TSED, 0 to 1)"
         if len(known) > 1:
             text += f"; most so those for {tell(high)}, least those for {tell(low)}"
         text += f". {count_of(scored)} of {plural(pairs, 'pair')} of codes scored. This was not tested against chance."
@@ -227,6 +228,7 @@ def _say_lengths(speakers: Sequence[Row], names: Mapping[str, Name]) -> list[Fin
 
 _NOUNS = {
     "variant": ("rewrite", "rewrites", "not usable as a prompt"),
+    "text": ("text by a person", "texts by people", "not usable as a prompt"),
     "reply": ("reply", "replies", "not whole"),
     "code": ("code", "codes", "not a whole program"),
 }

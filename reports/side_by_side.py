@@ -27,13 +27,17 @@ _EACH = 400
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A rewrite, or a text by a speaker: which one it is, its status, whether a code was asked for with it."""
+    """A rewrite, or a text by a speaker: which one it is, its status, whether a code was asked for with it.
+
+    ``noun`` is what it is called.
+    """
 
     raw: str
     number: str
     status: str = "ok"
     note: str = ""
     sampled: bool = False
+    noun: str = "rewrite"
     cut: Cut | None = None
 
 
@@ -133,7 +137,7 @@ def _read_texts(tables: Mapping[str, pl.DataFrame]) -> Held:
     for row in rows(tables, "texts"):
         texts = held[row["task"] or ""][row["speaker"]][0]
         number = row["iteration"]
-        texts.append(Text(row["text"] or "", str(len(texts) + 1 if number is None else number)))
+        texts.append(Text(row["text"] or "", str(len(texts) + 1 if number is None else number), noun="text"))
     return {task: dict(by_speaker) for task, by_speaker in held.items()}
 
 
@@ -147,6 +151,7 @@ def _read_variants(tables: Mapping[str, pl.DataFrame]) -> Held:
     for variant in rows(tables, "variants"):
         texts, made = held[variant["task"] or ""][variant["persona"]]
         number = _number(variant["replicate"], len(texts) + 1)
+        noun = "text" if variant["method"] == "human" else "rewrite"
         sampled = asked.get(variant["variant"], [])
         texts.append(
             Text(
@@ -155,15 +160,16 @@ def _read_variants(tables: Mapping[str, pl.DataFrame]) -> Held:
                 variant["status"] or "ok",
                 one_line(variant["note"] or "", 300),
                 bool(sampled),
+                noun,
             )
         )
         for key in sampled:
             if key in replies:
-                made.append(_read_code(replies[key], codes.get(key), number))
+                made.append(_read_code(replies[key], codes.get(key), f"{noun} {number}"))
     return {task: dict(by_speaker) for task, by_speaker in held.items()}
 
 
-def _read_code(reply: Mapping[str, object], code: Mapping[str, object] | None, number: str) -> Code:
+def _read_code(reply: Mapping[str, object], code: Mapping[str, object] | None, source: str) -> Code:
     text = str((code or {}).get("text") or "")
     answer = str(reply["text"] or "")
     notes = [
@@ -176,7 +182,7 @@ def _read_code(reply: Mapping[str, object], code: Mapping[str, object] | None, n
         if cell
     ]
     repeat = reply["repeat"]
-    about = f"from rewrite {number}" + (f", repeat {repeat + 1}" if isinstance(repeat, int) and repeat else "")
+    about = f"from {source}" + (f", repeat {repeat + 1}" if isinstance(repeat, int) and repeat else "")
     return Code(
         raw=text or answer,
         model=one_line(str(reply["model"]), 80),

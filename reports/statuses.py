@@ -18,6 +18,10 @@ MEANINGS: dict[str, dict[str, str]] = {
         "echo": "the task’s own words and nothing else, or a run of words of the template’s examples",
         "off_task": "not one of the task’s words is in it",
     },
+    "text by a person": {
+        "ok": "usable as a prompt",
+        "empty": "there is nothing in it",
+    },
     "reply": {
         "ok": "an answer that ended by itself",
         "empty": "nothing but white space",

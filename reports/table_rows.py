@@ -142,12 +142,17 @@ class CountTable(NamedTuple):
     more: int
 
 
-_THINGS: dict[str, str] = {"variant": "rewrites", "reply": "replies", "code": "codes"}
+_THINGS: dict[str, str] = {
+    "variant": "rewrites",
+    "text": "texts by people",
+    "reply": "replies",
+    "code": "codes",
+}
 _STAGES: dict[str, Literal["rewriting", "generating"]] = {"rewrite": "rewriting", "generate": "generating"}
 
 
 def sum_counts(counts: Sequence[Row], names: Mapping[str, Name], tasks: Mapping[str, str]) -> CountTable:
-    """Return how many rewrites, replies and codes there are by status, and which persona and task lost which."""
+    """Return how many texts, replies and codes there are by status, and which speaker and task lost which."""
     sums: dict[tuple[str, str, str], Counter[str]] = {}
     statuses: Counter[str] = Counter()
     lost: Counter[tuple[str, str, str, str, str]] = Counter()

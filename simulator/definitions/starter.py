@@ -80,9 +80,15 @@ prompts:
   temperature: 1.0 # rewrites are to differ
   max_tokens: 110
 
+# Prompts that real people wrote, sent as they stand beside the rewrites: CSV or JSONL with speaker, text and task a row.
+# humans:
+#   - texts: people.csv # its path from the study's folder
+#     columns: {{text: statement}} # the file's own names, where they are others
+#     suffix: " (human)" # behind every speaker's name, where it is also a persona's
+
 generate:
   models: [embedded] # a list; each writes code for every sampled rewrite
-  sample: 1 # how many of the rewrites code is written for
+  sample: 1 # how many of the rewrites, and of a person's texts, code is written for
   repeats: 1 # replies to each of them
   temperature: 0
   max_tokens: 350

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from report_frames import SCHEMAS, build_tables, empty_tables
 
-from reports.cells import decimal, name_speakers, probability, signed
+from reports.cells import Name, decimal, name_speakers, probability, signed
 from reports.prose import Finding, find_all, tell_loss
 
 PEOPLE = ("john", "brad", "harold", "ethan")
@@ -128,9 +128,9 @@ def test_names_differ_where_speakers_do() -> None:
 
 def test_a_comma_in_a_name_or_an_id_is_no_role() -> None:
     names = name_speakers(["Doe, Jane", "b", "c"], {"b": ("Roe, Richard", "a judge, retired"), "c": (" ", "a poet")})
-    assert names["Doe, Jane"] == ("Doe, Jane", "", "Doe, Jane")
-    assert names["b"] == ("Roe, Richard", "a judge, retired", "Roe, Richard, a judge, retired")
-    assert names["c"] == ("c", "a poet", "c, a poet")
+    assert names["Doe, Jane"] == Name("Doe, Jane", "", "Doe, Jane")
+    assert names["b"] == Name("Roe, Richard", "a judge, retired", "Roe, Richard, a judge, retired")
+    assert names["c"] == Name("c", "a poet", "c, a poet")
 
 
 def test_a_right_to_left_name_moves_no_number_beside_it() -> None:
