@@ -80,7 +80,7 @@ prompts:
   temperature: 1.0 # rewrites are to differ
   max_tokens: 110
 
-# Prompts that real people wrote, sent as they stand beside the rewrites: CSV or JSONL with speaker, text and task a row.
+# Prompts that real people wrote, sent as they stand beside the rewrites: CSV or JSONL, a speaker, text and task a row.
 # humans:
 #   - texts: people.csv # its path from the study's folder
 #     columns: {{text: statement}} # the file's own names, where they are others
