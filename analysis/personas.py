@@ -12,15 +12,7 @@ from itertools import combinations, islice
 import polars as pl
 
 from analysis.code import tsed_pairs
-from analysis.language import (
-    count_pairs,
-    count_speakers,
-    extract_entities,
-    fit_topics,
-    list_nouns,
-    map_entities,
-    overlap_speakers,
-)
+from analysis.texts import analyze_texts
 from simulator.errors import MissingError
 from simulator.imports import TEXTS
 from simulator.syntax import load_grammar
@@ -30,7 +22,6 @@ __all__ = [
     "COUNTS",
     "PERSONA_TSED",
     "analyze_personas",
-    "analyze_texts",
     "compare_personas",
     "count_statuses",
     "describe_losses",
@@ -86,52 +77,6 @@ _SCORED = pl.Schema(
 )
 _PAIRS_AT_ONCE = 2_000
 """Pairs of a batch."""
-
-
-def analyze_texts(
-    texts: pl.DataFrame, *, seed: int, shuffles: int = 1000, max_distance: int = 5, step: Callable[[str], None] = print
-) -> tuple[dict[str, pl.DataFrame], list[str]]:
-    """Find out who talks alike: entities, pairs, overlap, the entity map and topics of texts by speaker.
-
-    Parameters
-    ----------
-    texts
-        The columns of `simulator.imports.TEXTS`, one row a text.
-    seed
-        Of the shuffles, the layout and the topics.
-    shuffles
-        How often texts are shuffled between speakers within tasks for ``expected``, ``z`` and ``p``.
-    max_distance
-        Words between two entities of a pair, at most.
-    step
-        Told what is being done, in a few words.
-
-    Returns
-    -------
-    dict of str to DataFrame, list of str
-        ``texts``, ``speakers``, ``entities``, ``pairs``, ``overlap``, ``entity_map``, ``topics`` and ``topic_shares``;
-        and what a reader must be warned of.
-    """
-    step("entities")
-    nouns: list[list[str]] = [[] for _ in range(texts.height)]
-    entities = extract_entities(texts, each=lambda number, doc: nouns[number].extend(list_nouns(doc)))
-    pairs = count_pairs(entities, max_distance=max_distance)
-    step("overlap")
-    overlap = overlap_speakers(texts, entities, pairs, seed=seed, shuffles=shuffles)
-    entity_map = map_entities(pairs, entities, seed=seed)
-    step("topics")
-    topics, topic_shares, warnings = fit_topics(texts, seed=seed, nouns=nouns)
-    tables = {
-        "texts": texts,
-        "speakers": count_speakers(texts, entities),
-        "entities": entities,
-        "pairs": pairs,
-        "overlap": overlap,
-        "entity_map": entity_map,
-        "topics": topics,
-        "topic_shares": topic_shares,
-    }
-    return tables, list(warnings)
 
 
 def analyze_personas(

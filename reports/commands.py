@@ -126,7 +126,7 @@ def overlap(
 
     Example: sociolect overlap people.csv --text statement --out people-overlap
     """
-    from analysis.personas import analyze_texts
+    from analysis.texts import analyze_texts
     from reports import write_report
     from simulator.tables import write_tables
 
@@ -155,6 +155,8 @@ def overlap(
         print_json({**_document(tables), "report": str(page), "warnings": warnings})
         return
     _print_overlap(tables["overlap"], humans)
+    if tables["separability"].height:
+        console().print(_tell_separability(tables["separability"].row(0, named=True)))
     for warning in warnings:
         err.print(f"Note: {warning}")
     console().print(str(page), soft_wrap=True)
@@ -194,6 +196,7 @@ def _document(tables: dict[str, pl.DataFrame]) -> dict[str, Any]:
     return {
         "speakers": tables["speakers"].select("speaker", "texts", "entities").to_dicts(),
         "edges": tables["overlap"].select(edges).to_dicts(),
+        "separability": tables["separability"].to_dicts(),
     }
 
 
@@ -215,6 +218,16 @@ def _print_overlap(frame: pl.DataFrame, humans: set[str]) -> None:
             *(_number(row[name], places) for name, places in (("jaccard", 3), ("expected", 1), ("z", 2), ("q", 3))),
         )
     console().print(table)
+
+
+def _tell_separability(row: dict[str, Any]) -> str:
+    from reports.cells import probability
+
+    interval = "" if row["low"] is None else f", 95% interval {row['low']:.0%} to {row['high']:.0%}"
+    return (
+        f"Who wrote a text is told from its words alone for {row['accuracy']:.0%} of the texts{interval}; by chance it "
+        f"would be {row['chance']:.0%} ({row['speakers']} speakers, p {probability(row['p'])})."
+    )
 
 
 def _number(value: float | None, places: int) -> str:

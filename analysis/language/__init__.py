@@ -11,52 +11,74 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from analysis.language.cooccurrence import ENTITY_MAP, PAIRS, count_pairs, map_entities
+    from analysis.language.distinctive import DISTINCTIVE, find_distinctive
     from analysis.language.entities import ENTITIES, LABELS, SPEAKERS, count_speakers, extract_entities
     from analysis.language.overlap import OVERLAP, adjust_p, overlap_speakers, speaker_graph
     from analysis.language.pipeline import english_model
+    from analysis.language.separability import (
+        CONFUSION,
+        SEPARABILITY,
+        TELLING_WORDS,
+        Separability,
+        separate_speakers,
+    )
     from analysis.language.topics import TOPIC_SHARES, TOPICS, NotEnoughText, fit_topics, list_nouns
 
 __all__ = [
+    "CONFUSION",
+    "DISTINCTIVE",
     "ENTITIES",
     "ENTITY_MAP",
     "LABELS",
     "OVERLAP",
     "PAIRS",
+    "SEPARABILITY",
     "SPEAKERS",
+    "TELLING_WORDS",
     "TOPICS",
     "TOPIC_SHARES",
     "NotEnoughText",
+    "Separability",
     "adjust_p",
     "count_pairs",
     "count_speakers",
     "english_model",
     "extract_entities",
+    "find_distinctive",
     "fit_topics",
     "list_nouns",
     "map_entities",
     "overlap_speakers",
+    "separate_speakers",
     "speaker_graph",
 ]
 
 _HOME = {
+    "CONFUSION": "separability",
+    "DISTINCTIVE": "distinctive",
     "ENTITIES": "entities",
     "ENTITY_MAP": "cooccurrence",
     "LABELS": "entities",
     "OVERLAP": "overlap",
     "PAIRS": "cooccurrence",
+    "SEPARABILITY": "separability",
     "SPEAKERS": "entities",
+    "TELLING_WORDS": "separability",
     "TOPICS": "topics",
     "TOPIC_SHARES": "topics",
     "NotEnoughText": "topics",
+    "Separability": "separability",
     "adjust_p": "overlap",
     "count_pairs": "cooccurrence",
     "count_speakers": "entities",
     "english_model": "pipeline",
     "extract_entities": "entities",
+    "find_distinctive": "distinctive",
     "fit_topics": "topics",
     "list_nouns": "topics",
     "map_entities": "cooccurrence",
     "overlap_speakers": "overlap",
+    "separate_speakers": "separability",
     "speaker_graph": "overlap",
 }
 

@@ -8,12 +8,10 @@ import tree_sitter_python
 
 import analysis.personas
 from analysis.code import tsed, tsed_pairs
-from analysis.language import ENTITIES, ENTITY_MAP, OVERLAP, PAIRS, SPEAKERS, TOPIC_SHARES, TOPICS
 from analysis.personas import (
     COUNTS,
     PERSONA_TSED,
     analyze_personas,
-    analyze_texts,
     compare_personas,
     count_statuses,
     describe_losses,
@@ -271,41 +269,6 @@ def test_losses_are_told_with_their_denominators() -> None:
     assert describe_losses(pl.DataFrame(schema=COUNTS)) == []
 
 
-def texts_of(*rows: tuple[str, str]) -> pl.DataFrame:
-    found = [(str(i), speaker, "t", i, text) for i, (speaker, text) in enumerate(rows)]
-    return pl.DataFrame(found, schema=TEXTS, orient="row")
-
-
-def test_no_texts_give_empty_tables_and_a_warning() -> None:
-    steps: list[str] = []
-    tables, warnings = analyze_texts(texts_of(), seed=7, shuffles=99, step=steps.append)
-    schemas = {
-        **{"texts": TEXTS, "speakers": SPEAKERS, "entities": ENTITIES, "pairs": PAIRS, "overlap": OVERLAP},
-        **{"entity_map": ENTITY_MAP, "topics": TOPICS, "topic_shares": TOPIC_SHARES},
-    }
-    assert {name: table.schema for name, table in tables.items()} == schemas
-    assert all(table.is_empty() for table in tables.values())
-    assert [warning.split(":")[0] for warning in warnings] == ["Not enough text for topics"]
-    assert steps == ["entities", "overlap", "topics"]
-
-
-@pytest.mark.parametrize("text", ["Please write a calculator in Python.", "", " \n"])
-def test_one_text_by_one_speaker(text: str) -> None:
-    tables, warnings = analyze_texts(texts_of(("ann", text)), seed=7, shuffles=99, step=lambda _: None)
-    assert tables["entities"]["entity"].to_list() == (["please", "calculator", "python"] if text.strip() else [])
-    assert tables["speakers"].select("speaker", "texts").rows() == [("ann", 1)]
-    assert tables["entity_map"].height == tables["entities"].height
-    assert tables["overlap"].is_empty()
-    assert tables["topics"].is_empty()
-    assert len(warnings) == 1
-
-
-def test_one_speaker_with_several_texts_overlaps_with_nobody() -> None:
-    tables, _ = analyze_texts(texts_of(*[("ann", "A calculator, please")] * 3), seed=7, step=lambda _: None)
-    assert tables["speakers"].select("texts", "mentions", "entities").rows() == [(3, 6, 2)]
-    assert tables["overlap"].is_empty()
-
-
 def test_the_whole_study_from_the_tables_of_a_run() -> None:
     tables, warnings = analyze_personas(study(), seed=7, shuffles=99, step=lambda _: None)
     assert tables["texts"]["speaker"].to_list() == ["john", "brad", "harold"]
@@ -313,7 +276,7 @@ def test_the_whole_study_from_the_tables_of_a_run() -> None:
     assert tables["comparisons"].height == 4
     assert tables["persona_tsed"].select("pairs", "scored", "mean").rows() == [(4, 1, 1.0)]
     assert tables["counts"].equals(count_statuses(study()))
-    assert len(warnings) == 1
+    assert len(warnings) == 2
 
 
 def test_a_missing_grammar_is_a_warning_with_its_mend() -> None:

@@ -1,0 +1,74 @@
+"""Texts by speakers: which tables are made from them, whether the speakers are personas or anybody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from analysis.language import (
+    count_pairs,
+    count_speakers,
+    extract_entities,
+    find_distinctive,
+    fit_topics,
+    list_nouns,
+    map_entities,
+    overlap_speakers,
+    separate_speakers,
+)
+
+__all__ = ["analyze_texts"]
+
+
+def analyze_texts(
+    texts: pl.DataFrame, *, seed: int, shuffles: int = 1000, max_distance: int = 5, step: Callable[[str], None] = print
+) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """Find out who talks alike: entities, pairs, overlap, what sets speakers apart, and topics.
+
+    Parameters
+    ----------
+    texts
+        The columns of `simulator.imports.TEXTS`, one row a text.
+    seed
+        Of the shuffles, the layout and the topics.
+    shuffles
+        How often texts are shuffled between speakers within tasks for ``expected``, ``z`` and ``p``.
+    max_distance
+        Words between two entities of a pair, at most.
+    step
+        Told what is being done, in a few words.
+
+    Returns
+    -------
+    dict of str to DataFrame, list of str
+        ``texts``, ``speakers``, ``entities``, ``pairs``, ``overlap``, ``entity_map``, ``distinctive``,
+        ``separability``, ``confusion``, ``telling_words``, ``topics`` and ``topic_shares``; and what a reader must be
+        warned of.
+    """
+    step("entities")
+    nouns: list[list[str]] = [[] for _ in range(texts.height)]
+    entities = extract_entities(texts, each=lambda number, doc: nouns[number].extend(list_nouns(doc)))
+    pairs = count_pairs(entities, max_distance=max_distance)
+    step("overlap")
+    overlap = overlap_speakers(texts, entities, pairs, seed=seed, shuffles=shuffles)
+    entity_map = map_entities(pairs, entities, seed=seed)
+    step("who wrote what")
+    apart = separate_speakers(texts, seed=seed)
+    step("topics")
+    topics, topic_shares, warnings = fit_topics(texts, seed=seed, nouns=nouns)
+    tables = {
+        "texts": texts,
+        "speakers": count_speakers(texts, entities),
+        "entities": entities,
+        "pairs": pairs,
+        "overlap": overlap,
+        "entity_map": entity_map,
+        "distinctive": find_distinctive(entities),
+        "separability": apart.separability,
+        "confusion": apart.confusion,
+        "telling_words": apart.telling_words,
+        "topics": topics,
+        "topic_shares": topic_shares,
+    }
+    return tables, [*apart.warnings, *warnings]

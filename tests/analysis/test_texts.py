@@ -1,0 +1,59 @@
+"""Texts by speakers, from none at all on: every table is there, and what is missing is said."""
+
+import polars as pl
+import pytest
+
+from analysis.language import (
+    CONFUSION,
+    DISTINCTIVE,
+    ENTITIES,
+    ENTITY_MAP,
+    OVERLAP,
+    PAIRS,
+    SEPARABILITY,
+    SPEAKERS,
+    TELLING_WORDS,
+    TOPIC_SHARES,
+    TOPICS,
+)
+from analysis.texts import analyze_texts
+from simulator.imports import TEXTS
+
+
+def texts_of(*rows: tuple[str, str]) -> pl.DataFrame:
+    found = [(str(i), speaker, "t", i, text) for i, (speaker, text) in enumerate(rows)]
+    return pl.DataFrame(found, schema=TEXTS, orient="row")
+
+
+def test_no_texts_give_empty_tables_and_a_warning() -> None:
+    steps: list[str] = []
+    tables, warnings = analyze_texts(texts_of(), seed=7, shuffles=99, step=steps.append)
+    schemas = {
+        **{"texts": TEXTS, "speakers": SPEAKERS, "entities": ENTITIES, "pairs": PAIRS, "overlap": OVERLAP},
+        **{"entity_map": ENTITY_MAP, "topics": TOPICS, "topic_shares": TOPIC_SHARES, "distinctive": DISTINCTIVE},
+        **{"separability": SEPARABILITY, "confusion": CONFUSION, "telling_words": TELLING_WORDS},
+    }
+    assert {name: table.schema for name, table in tables.items()} == schemas
+    assert all(table.is_empty() for table in tables.values())
+    assert [warning.split(":")[0] for warning in warnings] == [
+        "Not enough text to tell speakers apart",
+        "Not enough text for topics",
+    ]
+    assert steps == ["entities", "overlap", "who wrote what", "topics"]
+
+
+@pytest.mark.parametrize("text", ["Please write a calculator in Python.", "", " \n"])
+def test_one_text_by_one_speaker(text: str) -> None:
+    tables, warnings = analyze_texts(texts_of(("ann", text)), seed=7, shuffles=99, step=lambda _: None)
+    assert tables["entities"]["entity"].to_list() == (["please", "calculator", "python"] if text.strip() else [])
+    assert tables["speakers"].select("speaker", "texts").rows() == [("ann", 1)]
+    assert tables["entity_map"].height == tables["entities"].height
+    assert tables["overlap"].is_empty()
+    assert tables["topics"].is_empty()
+    assert len(warnings) == 2
+
+
+def test_one_speaker_with_several_texts_overlaps_with_nobody() -> None:
+    tables, _ = analyze_texts(texts_of(*[("ann", "A calculator, please")] * 3), seed=7, step=lambda _: None)
+    assert tables["speakers"].select("texts", "mentions", "entities").rows() == [(3, 6, 2)]
+    assert tables["overlap"].is_empty()
