@@ -107,7 +107,11 @@ def analyze_personas(
         Those of `analyze_texts` and ``comparisons``, ``persona_tsed`` and ``counts``; and warnings.
     """
     texts = rewrites_as_texts(tables["variants"])
-    found, warnings = analyze_texts(texts, seed=seed, shuffles=shuffles, step=step)
+    codes = _asked_codes(tables).filter(code_status="ok")
+    spoken = codes.select(
+        "task", "language", speaker="persona", model=pl.col("model") + "\0" + pl.col("params"), text="code_text"
+    )
+    found, warnings = analyze_texts(texts, seed=seed, codes=spoken, shuffles=shuffles, step=step)
     step("code")
     comparisons, persona_tsed = compare_personas(tables, mapped=mapped)
     if comparisons["status"].is_in(["no_grammar"]).any():
@@ -145,20 +149,7 @@ def compare_personas(tables: Mapping[str, pl.DataFrame], *, mapped: Mapper = map
         ``comparisons`` (one row a pair of codes) and ``persona_tsed`` (their means; the columns of `PERSONA_TSED`).
         Tasks, models and personas stand in the order of ``asks``.
     """
-    codes = (
-        tables["asks"]
-        .join(tables["variants"].select("variant", "persona", "task"), on="variant", how="inner", maintain_order="left")
-        .join(
-            tables["codes"].select(
-                "reply", "code", pl.col("language").fill_null(""), code_status="status", code_text="text"
-            ),
-            on="reply",
-            how="inner",
-            maintain_order="left",
-        )
-        .join(tables["replies"].select("reply", "model", "params"), on="reply", how="inner", maintain_order="left")
-    )
-    scored = pl.concat([pl.DataFrame(schema=_SCORED), *mapped(_score_pairs, _pair_batches(codes))])
+    scored = pl.concat([pl.DataFrame(schema=_SCORED), *mapped(_score_pairs, _pair_batches(_asked_codes(tables)))])
     comparisons = scored.select(
         "reference",
         "candidate",
@@ -172,6 +163,23 @@ def compare_personas(tables: Mapping[str, pl.DataFrame], *, mapped: Mapper = map
         pairs=pl.len(), scored=pl.col("score").count(), mean=pl.col("score").mean()
     )
     return comparisons.cast(COMPARISONS), means.cast(PERSONA_TSED)
+
+
+def _asked_codes(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the codes that each persona got, with task, model and parameters, in the order of ``asks``."""
+    return (
+        tables["asks"]
+        .join(tables["variants"].select("variant", "persona", "task"), on="variant", how="inner", maintain_order="left")
+        .join(
+            tables["codes"].select(
+                "reply", "code", pl.col("language").fill_null(""), code_status="status", code_text="text"
+            ),
+            on="reply",
+            how="inner",
+            maintain_order="left",
+        )
+        .join(tables["replies"].select("reply", "model", "params"), on="reply", how="inner", maintain_order="left")
+    )
 
 
 def _pair_batches(codes: pl.DataFrame) -> Iterator[pl.DataFrame]:

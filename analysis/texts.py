@@ -17,12 +17,19 @@ from analysis.language import (
     overlap_speakers,
     separate_speakers,
 )
+from analysis.stability import measure_stability
 
 __all__ = ["analyze_texts"]
 
 
 def analyze_texts(
-    texts: pl.DataFrame, *, seed: int, shuffles: int = 1000, max_distance: int = 5, step: Callable[[str], None] = print
+    texts: pl.DataFrame,
+    *,
+    seed: int,
+    codes: pl.DataFrame | None = None,
+    shuffles: int = 1000,
+    max_distance: int = 5,
+    step: Callable[[str], None] = print,
 ) -> tuple[dict[str, pl.DataFrame], list[str]]:
     """Find out who talks alike: entities, pairs, overlap, what sets speakers apart, and topics.
 
@@ -32,6 +39,8 @@ def analyze_texts(
         The columns of `simulator.imports.TEXTS`, one row a text.
     seed
         Of the shuffles, the layout and the topics.
+    codes
+        The programs that speakers got, where there are any; see `analysis.stability.measure_stability`.
     shuffles
         How often texts are shuffled between speakers within tasks for ``expected``, ``z`` and ``p``.
     max_distance
@@ -43,8 +52,8 @@ def analyze_texts(
     -------
     dict of str to DataFrame, list of str
         ``texts``, ``speakers``, ``entities``, ``pairs``, ``overlap``, ``entity_map``, ``distinctive``,
-        ``separability``, ``confusion``, ``telling_words``, ``topics`` and ``topic_shares``; and what a reader must be
-        warned of.
+        ``separability``, ``confusion``, ``telling_words``, ``stability``, ``reliability``, ``topics`` and
+        ``topic_shares``; and what a reader must be warned of.
     """
     step("entities")
     nouns: list[list[str]] = [[] for _ in range(texts.height)]
@@ -55,6 +64,8 @@ def analyze_texts(
     entity_map = map_entities(pairs, entities, seed=seed)
     step("who wrote what")
     apart = separate_speakers(texts, seed=seed)
+    step("stability")
+    stability, reliability = measure_stability(texts, entities, codes, seed=seed)
     step("topics")
     topics, topic_shares, warnings = fit_topics(texts, seed=seed, nouns=nouns)
     tables = {
@@ -68,6 +79,8 @@ def analyze_texts(
         "separability": apart.separability,
         "confusion": apart.confusion,
         "telling_words": apart.telling_words,
+        "stability": stability,
+        "reliability": reliability,
         "topics": topics,
         "topic_shares": topic_shares,
     }

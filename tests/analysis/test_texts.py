@@ -16,6 +16,7 @@ from analysis.language import (
     TOPIC_SHARES,
     TOPICS,
 )
+from analysis.stability import RELIABILITY, STABILITY
 from analysis.texts import analyze_texts
 from simulator.imports import TEXTS
 
@@ -32,14 +33,17 @@ def test_no_texts_give_empty_tables_and_a_warning() -> None:
         **{"texts": TEXTS, "speakers": SPEAKERS, "entities": ENTITIES, "pairs": PAIRS, "overlap": OVERLAP},
         **{"entity_map": ENTITY_MAP, "topics": TOPICS, "topic_shares": TOPIC_SHARES, "distinctive": DISTINCTIVE},
         **{"separability": SEPARABILITY, "confusion": CONFUSION, "telling_words": TELLING_WORDS},
+        **{"stability": STABILITY, "reliability": RELIABILITY},
     }
     assert {name: table.schema for name, table in tables.items()} == schemas
-    assert all(table.is_empty() for table in tables.values())
+    told = {"stability", "reliability"}  # a row for each measure, which says that there was not enough
+    assert all(table.is_empty() for name, table in tables.items() if name not in told)
+    assert all((tables[name]["status"] == "not_enough").all() for name in told)
     assert [warning.split(":")[0] for warning in warnings] == [
         "Not enough text to tell speakers apart",
         "Not enough text for topics",
     ]
-    assert steps == ["entities", "overlap", "who wrote what", "topics"]
+    assert steps == ["entities", "overlap", "who wrote what", "stability", "topics"]
 
 
 @pytest.mark.parametrize("text", ["Please write a calculator in Python.", "", " \n"])
