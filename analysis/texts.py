@@ -52,8 +52,8 @@ def analyze_texts(
     -------
     dict of str to DataFrame, list of str
         ``texts``, ``speakers``, ``entities``, ``pairs``, ``overlap``, ``entity_map``, ``distinctive``,
-        ``separability``, ``confusion``, ``telling_words``, ``stability``, ``reliability``, ``topics`` and
-        ``topic_shares``; and what a reader must be warned of.
+        ``separability``, ``confusion``, ``telling_words``, ``stability``, ``reliability``, ``topics``,
+        ``topic_shares``, ``topic_models``, ``topic_words`` and ``topic_map``; and what a reader must be warned of.
     """
     step("entities")
     nouns: list[list[str]] = [[] for _ in range(texts.height)]
@@ -67,7 +67,7 @@ def analyze_texts(
     step("stability")
     stability, reliability = measure_stability(texts, entities, codes, seed=seed)
     step("topics")
-    topics, topic_shares, warnings = fit_topics(texts, seed=seed, nouns=nouns)
+    found = fit_topics(texts, seed=seed, nouns=nouns)
     tables = {
         "texts": texts,
         "speakers": count_speakers(texts, entities),
@@ -81,7 +81,10 @@ def analyze_texts(
         "telling_words": apart.telling_words,
         "stability": stability,
         "reliability": reliability,
-        "topics": topics,
-        "topic_shares": topic_shares,
+        "topics": found.topics,
+        "topic_shares": found.shares,
+        "topic_models": found.models,
+        "topic_words": found.words,
+        "topic_map": found.places,
     }
-    return tables, [*apart.warnings, *warnings]
+    return tables, [*apart.warnings, *found.warnings]

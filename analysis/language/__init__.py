@@ -22,7 +22,17 @@ if TYPE_CHECKING:
         Separability,
         separate_speakers,
     )
-    from analysis.language.topics import TOPIC_SHARES, TOPICS, NotEnoughText, fit_topics, list_nouns
+    from analysis.language.topic_models import TOPIC_MODELS, match_topics
+    from analysis.language.topics import (
+        TOPIC_MAP,
+        TOPIC_SHARES,
+        TOPIC_WORDS,
+        TOPICS,
+        NotEnoughText,
+        Topics,
+        fit_topics,
+        list_nouns,
+    )
 
 __all__ = [
     "CONFUSION",
@@ -36,9 +46,13 @@ __all__ = [
     "SPEAKERS",
     "TELLING_WORDS",
     "TOPICS",
+    "TOPIC_MAP",
+    "TOPIC_MODELS",
     "TOPIC_SHARES",
+    "TOPIC_WORDS",
     "NotEnoughText",
     "Separability",
+    "Topics",
     "adjust_p",
     "count_pairs",
     "count_speakers",
@@ -48,6 +62,7 @@ __all__ = [
     "fit_topics",
     "list_nouns",
     "map_entities",
+    "match_topics",
     "overlap_speakers",
     "separate_speakers",
     "speaker_graph",
@@ -65,9 +80,13 @@ _HOME = {
     "SPEAKERS": "entities",
     "TELLING_WORDS": "separability",
     "TOPICS": "topics",
+    "TOPIC_MAP": "topics",
+    "TOPIC_MODELS": "topic_models",
     "TOPIC_SHARES": "topics",
+    "TOPIC_WORDS": "topics",
     "NotEnoughText": "topics",
     "Separability": "separability",
+    "Topics": "topics",
     "adjust_p": "overlap",
     "count_pairs": "cooccurrence",
     "count_speakers": "entities",
@@ -77,6 +96,7 @@ _HOME = {
     "fit_topics": "topics",
     "list_nouns": "topics",
     "map_entities": "cooccurrence",
+    "match_topics": "topic_models",
     "overlap_speakers": "overlap",
     "separate_speakers": "separability",
     "speaker_graph": "overlap",

@@ -13,7 +13,10 @@ from analysis.language import (
     SEPARABILITY,
     SPEAKERS,
     TELLING_WORDS,
+    TOPIC_MAP,
+    TOPIC_MODELS,
     TOPIC_SHARES,
+    TOPIC_WORDS,
     TOPICS,
 )
 from analysis.stability import RELIABILITY, STABILITY
@@ -33,6 +36,7 @@ def test_no_texts_give_empty_tables_and_a_warning() -> None:
         **{"texts": TEXTS, "speakers": SPEAKERS, "entities": ENTITIES, "pairs": PAIRS, "overlap": OVERLAP},
         **{"entity_map": ENTITY_MAP, "topics": TOPICS, "topic_shares": TOPIC_SHARES, "distinctive": DISTINCTIVE},
         **{"separability": SEPARABILITY, "confusion": CONFUSION, "telling_words": TELLING_WORDS},
+        **{"topic_models": TOPIC_MODELS, "topic_words": TOPIC_WORDS, "topic_map": TOPIC_MAP},
         **{"stability": STABILITY, "reliability": RELIABILITY},
     }
     assert {name: table.schema for name, table in tables.items()} == schemas

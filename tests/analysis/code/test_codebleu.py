@@ -157,7 +157,9 @@ def test_a_batch_gives_what_single_pairs_give(mode: CodeBleuMode, monkeypatch: p
     batch = codebleu_pairs(pairs, mode=mode, progress=lambda done, count: seen.append((done, count)))
     assert batch == [codebleu(*pair, mode=mode) for pair in pairs]
     assert seen[-1] == (len(pairs), len(pairs))
-    monkeypatch.setattr("analysis.code.codebleu._MOST_CHARACTERS", 100)  # so that texts are read again and again
+    monkeypatch.setattr(
+        sys.modules["analysis.code.codebleu"], "_MOST_CHARACTERS", 100
+    )  # so that texts are read again and again
     assert codebleu_pairs(pairs, mode=mode) == batch
 
 
