@@ -56,7 +56,9 @@ TELLING_WORDS = pl.Schema(
 positive; ``share`` is that of the speaker's texts that have the words, ``share_others`` that of all other texts."""
 
 _MOST_TEXTS = 4_000  # a matrix of their likeness: 128 MB
-_MOST_PAIRED = 12  # speakers, 66 pairs
+_MOST_PAIRED = 8  # speakers, 28 pairs
+_CELLS = 4_000_000  # of who wrote what in as many shuffles as are predicted at once: 32 MB; changes no result
+_MANY = 64  # speakers from which a sparse product is the faster one; changes no result
 _FOLDS = 10
 _RIDGE = 1.0
 _WORDS = 20
@@ -115,7 +117,7 @@ def separate_speakers(texts: pl.DataFrame, *, seed: int, permutations: int = 999
     1 / speakers. ``low`` and ``high`` are its 95% interval over folds that are tasks (Student's t; null where there are
     fewer than 3). ``p`` is that of an accuracy at least as large when speakers are shuffled among the texts of each
     task: (1 + as large) / (permutations + 1). Every two speakers are also told apart with nobody else there, with ``q``
-    by Benjamini and Hochberg over the pairs; of more than 12 speakers there are no pairs.
+    by Benjamini and Hochberg over the pairs; of more than 8 speakers there are no pairs.
 
     Parameters
     ----------
@@ -250,46 +252,70 @@ def _restrict(known: _Texts, speakers: list[int]) -> _Texts:
 
 def _tell(known: _Texts, *, seed: int, permutations: int) -> _Told:
     """Predict who wrote each text, as it is and with speakers shuffled within tasks."""
-    rules = list(_rules(known))
-    predicted = _predict(rules, known.speaker, len(known.names))
+    rules, count = list(_rules(known)), len(known.names)
+    predicted = _predict(rules, known.speaker[None, :], count)[0]
     accuracy = _balanced(known.speaker, predicted)
-    draw = np.random.default_rng(derive_seed(seed, "who wrote it"))
-    blocks = [np.flatnonzero(known.task == task) for task in np.unique(known.task)]
     as_large = 0
-    shuffled = known.speaker.copy()
-    for _ in range(permutations):
-        for block in blocks:
-            shuffled[block] = known.speaker[block][draw.permutation(len(block))]
-        found = _balanced(shuffled, _predict(rules, shuffled, len(known.names)))
-        as_large += found >= accuracy - _TIE
+    for shuffled in _shuffle(known, seed=seed, permutations=permutations):
+        right = _predict(rules, shuffled, count) == shuffled
+        weights = 1 / np.bincount(known.speaker)[shuffled]  # everybody keeps as many texts
+        as_large += int(((right * weights).sum(axis=1) / count >= accuracy - _TIE).sum())
     low, high = _interval(known, predicted)
     return _Told(predicted, accuracy, low, high, (1 + as_large) / (permutations + 1))
+
+
+def _shuffle(known: _Texts, *, seed: int, permutations: int) -> Iterator[Ints]:
+    """Yield speakers shuffled within tasks, shape (some permutations, texts), as many as fit into memory at once."""
+    draw = np.random.default_rng(derive_seed(seed, "who wrote it"))
+    blocks = [np.flatnonzero(known.task == task) for task in np.unique(known.task)]
+    at_once = max(1, _CELLS // (len(known.speaker) * len(known.names)))
+    for begin in range(0, permutations, at_once):
+        shuffled = np.tile(known.speaker, (min(at_once, permutations - begin), 1))
+        for row in shuffled:
+            for block in blocks:
+                row[block] = known.speaker[block][draw.permutation(len(block))]
+        yield shuffled
 
 
 def _rules(known: _Texts) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Yield for each fold its texts, all others, and the matrix that makes predictions of who wrote those others."""
     for fold in np.unique(known.fold):
         test, train = np.flatnonzero(known.fold == fold), np.flatnonzero(known.fold != fold)
-        vectors, inverse = _vectorize(known, train)
+        vectors = _vectorize(known, train)
         likeness = np.asarray((vectors[test] @ vectors[train].T).todense())
-        yield test, train, likeness @ inverse
+        yield test, train, _solve_ridge(vectors[train], likeness.T).T
 
 
-def _vectorize(known: _Texts, train: Ints) -> tuple[csr_matrix, Floats]:
-    """Return all texts as vectors, weighted as the texts of training say, and the matrix that fits a ridge to those."""
+def _vectorize(known: _Texts, train: Ints) -> csr_matrix:
+    """Return all texts as vectors, weighted as the texts of training say."""
     from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415 - heavy
 
     weighted = TfidfTransformer(sublinear_tf=True).fit(known.vectors[train])
-    vectors = weighted.transform(known.vectors)
-    alike = np.asarray((vectors[train] @ vectors[train].T).todense())
-    inverse = np.asarray(np.linalg.inv(alike + _RIDGE * np.eye(len(train))), dtype=np.float64)
-    return vectors, inverse
+    return weighted.transform(known.vectors)
 
 
-def _predict(rules: list[tuple[Ints, Ints, Floats]], speaker: Ints, count: int) -> Ints:
-    predicted = np.empty(len(speaker), dtype=np.int64)
+def _solve_ridge(vectors: csr_matrix, targets: Floats) -> Floats:
+    """Return the weight of each text in a ridge regression of targets, shape (texts, columns of the targets)."""
+    from scipy.linalg import cho_factor, cho_solve  # noqa: PLC0415 - heavy
+
+    alike = np.asarray((vectors @ vectors.T).todense())
+    factor = cho_factor(alike + _RIDGE * np.eye(len(alike)), overwrite_a=True, check_finite=False)
+    found: Floats = cho_solve(factor, targets, check_finite=False)
+    return found
+
+
+def _predict(rules: list[tuple[Ints, Ints, Floats]], speakers: Ints, count: int) -> Ints:
+    """Return who is taken to have written each text, shape (rows, texts), for each row of who did."""
+    predicted = np.empty_like(speakers)
     for test, train, rule in rules:
-        predicted[test] = np.argmax(np.round(_regress(rule, speaker[train], count), _DIGITS), axis=1)
+        if count > _MANY:
+            scores = np.stack([_regress(rule, row[train], count) for row in speakers], axis=1)
+        else:
+            own = (speakers[:, train].T[:, :, None] == np.arange(count)).astype(np.float64)
+            sums = (rule @ own.reshape(len(train), -1)).reshape(len(test), len(speakers), count)
+            share = own.sum(axis=0) / len(train)
+            scores = np.divide(sums, share, out=np.zeros_like(sums), where=share > 0)  # less what all have in common
+        predicted[:, test] = np.argmax(np.round(scores, _DIGITS), axis=2).T
     return predicted
 
 
@@ -375,6 +401,9 @@ def _weigh(known: _Texts) -> pl.DataFrame:
 
 def _fit(known: _Texts, train: Ints) -> Floats:
     """Return the weight of each word for each speaker, shape (words, speakers)."""
-    vectors, inverse = _vectorize(known, train)
-    weights: Floats = vectors[train].T @ _regress(inverse, known.speaker[train], len(known.names))
+    vectors = _vectorize(known, train)[train]
+    own = known.speaker[train][:, None] == np.arange(len(known.names))
+    share = own.mean(axis=0)
+    targets = np.divide(own, share, out=np.zeros(own.shape), where=share > 0) - 1
+    weights: Floats = vectors.T @ _solve_ridge(vectors, targets)
     return weights
