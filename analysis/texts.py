@@ -9,11 +9,13 @@ import polars as pl
 from analysis.language import (
     count_pairs,
     count_speakers,
+    entity_graph,
     extract_entities,
     find_distinctive,
     fit_topics,
     list_nouns,
     map_entities,
+    measure_centrality,
     overlap_speakers,
     separate_speakers,
 )
@@ -51,8 +53,8 @@ def analyze_texts(
     Returns
     -------
     dict of str to DataFrame, list of str
-        ``texts``, ``speakers``, ``entities``, ``pairs``, ``overlap``, ``entity_map``, ``distinctive``,
-        ``separability``, ``confusion``, ``telling_words``, ``stability``, ``reliability``, ``topics``,
+        ``texts``, ``speakers``, ``entities``, ``pairs``, ``overlap``, ``entity_map``, ``entity_centrality``,
+        ``distinctive``, ``separability``, ``confusion``, ``telling_words``, ``stability``, ``reliability``, ``topics``,
         ``topic_shares``, ``topic_models``, ``topic_words`` and ``topic_map``; and what a reader must be warned of.
     """
     step("entities")
@@ -62,6 +64,7 @@ def analyze_texts(
     step("overlap")
     overlap = overlap_speakers(texts, entities, pairs, seed=seed, shuffles=shuffles)
     entity_map = map_entities(pairs, entities, seed=seed)
+    centrality = measure_centrality(entity_graph(pairs, entities), seed=seed)
     step("who wrote what")
     apart = separate_speakers(texts, seed=seed)
     step("stability")
@@ -75,6 +78,7 @@ def analyze_texts(
         "pairs": pairs,
         "overlap": overlap,
         "entity_map": entity_map,
+        "entity_centrality": centrality,
         "distinctive": find_distinctive(entities),
         "separability": apart.separability,
         "confusion": apart.confusion,

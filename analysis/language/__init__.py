@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from analysis.language.centrality import ENTITY_CENTRALITY, entity_graph, measure_centrality
     from analysis.language.cooccurrence import ENTITY_MAP, PAIRS, count_pairs, map_entities
     from analysis.language.distinctive import DISTINCTIVE, find_distinctive
     from analysis.language.entities import ENTITIES, LABELS, SPEAKERS, count_speakers, extract_entities
@@ -38,6 +39,7 @@ __all__ = [
     "CONFUSION",
     "DISTINCTIVE",
     "ENTITIES",
+    "ENTITY_CENTRALITY",
     "ENTITY_MAP",
     "LABELS",
     "OVERLAP",
@@ -57,12 +59,14 @@ __all__ = [
     "count_pairs",
     "count_speakers",
     "english_model",
+    "entity_graph",
     "extract_entities",
     "find_distinctive",
     "fit_topics",
     "list_nouns",
     "map_entities",
     "match_topics",
+    "measure_centrality",
     "overlap_speakers",
     "separate_speakers",
     "speaker_graph",
@@ -72,6 +76,7 @@ _HOME = {
     "CONFUSION": "separability",
     "DISTINCTIVE": "distinctive",
     "ENTITIES": "entities",
+    "ENTITY_CENTRALITY": "centrality",
     "ENTITY_MAP": "cooccurrence",
     "LABELS": "entities",
     "OVERLAP": "overlap",
@@ -91,12 +96,14 @@ _HOME = {
     "count_pairs": "cooccurrence",
     "count_speakers": "entities",
     "english_model": "pipeline",
+    "entity_graph": "centrality",
     "extract_entities": "entities",
     "find_distinctive": "distinctive",
     "fit_topics": "topics",
     "list_nouns": "topics",
     "map_entities": "cooccurrence",
     "match_topics": "topic_models",
+    "measure_centrality": "centrality",
     "overlap_speakers": "overlap",
     "separate_speakers": "separability",
     "speaker_graph": "overlap",

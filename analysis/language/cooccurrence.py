@@ -14,7 +14,8 @@ from simulator.running.calls import derive_seed
 __all__ = ["ENTITY_MAP", "PAIRS", "count_pairs", "map_entities"]
 
 PAIRS = pl.Schema({"speaker": pl.String, "a": pl.String, "b": pl.String, "count": pl.Int64, "distance": pl.Float64})
-"""Two entities in one sentence of a speaker, ``a`` < ``b``: how often, and how many words apart on average."""
+"""Two entities in one sentence of a speaker, ``a`` < ``b`` unless directed: how often, and how many words apart on
+average."""
 
 ENTITY_MAP = pl.Schema(
     {
@@ -33,7 +34,7 @@ _MAP_SIZE = 60
 _DECIMALS = 4
 
 
-def count_pairs(entities: pl.DataFrame, *, max_distance: int = 5) -> pl.DataFrame:
+def count_pairs(entities: pl.DataFrame, *, max_distance: int = 5, directed: bool = False) -> pl.DataFrame:
     """Count pairs of entities that stand in one sentence at most ``max_distance`` words apart.
 
     The distance of two mentions is the difference between the positions of the last word of the first and the first
@@ -46,6 +47,9 @@ def count_pairs(entities: pl.DataFrame, *, max_distance: int = 5) -> pl.DataFram
         As `extract_entities` gives.
     max_distance
         In words, at least 1.
+    directed
+        Whether ``a`` is the one that comes first in the sentence, and the other order another pair; otherwise ``a`` is
+        the first in the alphabet.
 
     Returns
     -------
@@ -73,7 +77,8 @@ def count_pairs(entities: pl.DataFrame, *, max_distance: int = 5) -> pl.DataFram
                 if later - end > max_distance:
                     break
                 if other != entity:
-                    distances[speaker, *sorted((entity, other))].append(later - end)
+                    pair = (entity, other) if directed else sorted((entity, other))
+                    distances[speaker, *pair].append(later - end)
     rows = [
         (speaker, a, b, len(found), sum(found) / len(found))
         for (speaker, a, b), found in sorted(distances.items(), key=lambda item: (speakers[item[0][0]], item[0]))

@@ -7,6 +7,7 @@ from analysis.language import (
     CONFUSION,
     DISTINCTIVE,
     ENTITIES,
+    ENTITY_CENTRALITY,
     ENTITY_MAP,
     OVERLAP,
     PAIRS,
@@ -34,6 +35,7 @@ def test_no_texts_give_empty_tables_and_a_warning() -> None:
     tables, warnings = analyze_texts(texts_of(), seed=7, shuffles=99, step=steps.append)
     schemas = {
         **{"texts": TEXTS, "speakers": SPEAKERS, "entities": ENTITIES, "pairs": PAIRS, "overlap": OVERLAP},
+        **{"entity_centrality": ENTITY_CENTRALITY},
         **{"entity_map": ENTITY_MAP, "topics": TOPICS, "topic_shares": TOPIC_SHARES, "distinctive": DISTINCTIVE},
         **{"separability": SEPARABILITY, "confusion": CONFUSION, "telling_words": TELLING_WORDS},
         **{"topic_models": TOPIC_MODELS, "topic_words": TOPIC_WORDS, "topic_map": TOPIC_MAP},
