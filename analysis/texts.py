@@ -9,9 +9,10 @@ import polars as pl
 from analysis.language import (
     count_pairs,
     count_speakers,
+    distinctive_entities,
+    distinctive_words,
     entity_graph,
     extract_entities,
-    find_distinctive,
     fit_topics,
     list_nouns,
     map_entities,
@@ -54,8 +55,9 @@ def analyze_texts(
     -------
     dict of str to DataFrame, list of str
         ``texts``, ``speakers``, ``entities``, ``pairs``, ``overlap``, ``entity_map``, ``entity_centrality``,
-        ``distinctive``, ``separability``, ``confusion``, ``telling_words``, ``stability``, ``reliability``, ``topics``,
-        ``topic_shares``, ``topic_models``, ``topic_words`` and ``topic_map``; and what a reader must be warned of.
+        ``distinctive_entities``, ``distinctive_words``, ``separability``, ``confusion``, ``separated_pairs``,
+        ``separating_words``, ``stability``, ``reliability``, ``topics``, ``topic_shares``, ``topic_models``,
+        ``topic_words`` and ``topic_map``; and what a reader must be warned of.
     """
     step("entities")
     nouns: list[list[str]] = [[] for _ in range(texts.height)]
@@ -66,6 +68,8 @@ def analyze_texts(
     entity_map = map_entities(pairs, entities, seed=seed)
     centrality = measure_centrality(entity_graph(pairs, entities), seed=seed)
     step("who wrote what")
+    own_entities, _ = distinctive_entities(entities)  # where there are too few, the next step says so of all
+    own_words, _ = distinctive_words(texts)
     apart = separate_speakers(texts, seed=seed)
     step("stability")
     stability, reliability = measure_stability(texts, entities, codes, seed=seed)
@@ -79,10 +83,12 @@ def analyze_texts(
         "overlap": overlap,
         "entity_map": entity_map,
         "entity_centrality": centrality,
-        "distinctive": find_distinctive(entities),
-        "separability": apart.separability,
+        "distinctive_entities": own_entities,
+        "distinctive_words": own_words,
+        "separability": apart.summary,
         "confusion": apart.confusion,
-        "telling_words": apart.telling_words,
+        "separated_pairs": apart.pairs,
+        "separating_words": apart.words,
         "stability": stability,
         "reliability": reliability,
         "topics": found.topics,

@@ -126,6 +126,7 @@ def overlap(
 
     Example: sociolect overlap people.csv --text statement --out people-overlap
     """
+    from analysis.language import tell_separability
     from analysis.texts import analyze_texts
     from reports import write_report
     from simulator.tables import write_tables
@@ -155,8 +156,8 @@ def overlap(
         print_json({**_document(tables), "report": str(page), "warnings": warnings})
         return
     _print_overlap(tables["overlap"], humans)
-    if tables["separability"].height:
-        console().print(_tell_separability(tables["separability"].row(0, named=True)))
+    if not tables["separability"].is_empty():
+        console().print(tell_separability(tables["separability"], tables["confusion"]))
     for warning in warnings:
         err.print(f"Note: {warning}")
     console().print(str(page), soft_wrap=True)
@@ -218,16 +219,6 @@ def _print_overlap(frame: pl.DataFrame, humans: set[str]) -> None:
             *(_number(row[name], places) for name, places in (("jaccard", 3), ("expected", 1), ("z", 2), ("q", 3))),
         )
     console().print(table)
-
-
-def _tell_separability(row: dict[str, Any]) -> str:
-    from reports.cells import probability
-
-    interval = "" if row["low"] is None else f", 95% interval {row['low']:.0%} to {row['high']:.0%}"
-    return (
-        f"Who wrote a text is told from its words alone for {row['accuracy']:.0%} of the texts{interval}; by chance it "
-        f"would be {row['chance']:.0%} ({row['speakers']} speakers, p {probability(row['p'])})."
-    )
 
 
 def _number(value: float | None, places: int) -> str:

@@ -1,4 +1,4 @@
-"""How they talk: entities, which of them stand together, which speakers share them, and topics.
+"""How they talk: entities, which of them stand together, which speakers share them, what sets speakers apart, topics.
 
 Everything here is a pure function from tables to tables. spaCy, gensim and networkx are loaded by the functions that
 need them, and each name below by its first use.
@@ -12,16 +12,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from analysis.language.centrality import ENTITY_CENTRALITY, entity_graph, measure_centrality
     from analysis.language.cooccurrence import ENTITY_MAP, PAIRS, count_pairs, map_entities
-    from analysis.language.distinctive import DISTINCTIVE, find_distinctive
+    from analysis.language.distinctive import (
+        DISTINCTIVE_ENTITIES,
+        DISTINCTIVE_WORDS,
+        LOG_ODDS,
+        compare_counts,
+        distinctive_entities,
+        distinctive_words,
+        list_words,
+    )
     from analysis.language.entities import ENTITIES, LABELS, SPEAKERS, count_speakers, extract_entities
     from analysis.language.overlap import OVERLAP, adjust_p, overlap_speakers, speaker_graph
     from analysis.language.pipeline import english_model
     from analysis.language.separability import (
         CONFUSION,
         SEPARABILITY,
-        TELLING_WORDS,
+        SEPARATED_PAIRS,
+        SEPARATING_WORDS,
         Separability,
         separate_speakers,
+        tell_separability,
     )
     from analysis.language.topic_models import TOPIC_MODELS, match_topics
     from analysis.language.topics import (
@@ -37,16 +47,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFUSION",
-    "DISTINCTIVE",
+    "DISTINCTIVE_ENTITIES",
+    "DISTINCTIVE_WORDS",
     "ENTITIES",
     "ENTITY_CENTRALITY",
     "ENTITY_MAP",
     "LABELS",
+    "LOG_ODDS",
     "OVERLAP",
     "PAIRS",
     "SEPARABILITY",
+    "SEPARATED_PAIRS",
+    "SEPARATING_WORDS",
     "SPEAKERS",
-    "TELLING_WORDS",
     "TOPICS",
     "TOPIC_MAP",
     "TOPIC_MODELS",
@@ -56,34 +69,41 @@ __all__ = [
     "Separability",
     "Topics",
     "adjust_p",
+    "compare_counts",
     "count_pairs",
     "count_speakers",
+    "distinctive_entities",
+    "distinctive_words",
     "english_model",
     "entity_graph",
     "extract_entities",
-    "find_distinctive",
     "fit_topics",
     "list_nouns",
+    "list_words",
     "map_entities",
     "match_topics",
     "measure_centrality",
     "overlap_speakers",
     "separate_speakers",
     "speaker_graph",
+    "tell_separability",
 ]
 
 _HOME = {
     "CONFUSION": "separability",
-    "DISTINCTIVE": "distinctive",
+    "DISTINCTIVE_ENTITIES": "distinctive",
+    "DISTINCTIVE_WORDS": "distinctive",
     "ENTITIES": "entities",
     "ENTITY_CENTRALITY": "centrality",
     "ENTITY_MAP": "cooccurrence",
     "LABELS": "entities",
+    "LOG_ODDS": "distinctive",
     "OVERLAP": "overlap",
     "PAIRS": "cooccurrence",
     "SEPARABILITY": "separability",
+    "SEPARATED_PAIRS": "separability",
+    "SEPARATING_WORDS": "separability",
     "SPEAKERS": "entities",
-    "TELLING_WORDS": "separability",
     "TOPICS": "topics",
     "TOPIC_MAP": "topics",
     "TOPIC_MODELS": "topic_models",
@@ -93,20 +113,24 @@ _HOME = {
     "Separability": "separability",
     "Topics": "topics",
     "adjust_p": "overlap",
+    "compare_counts": "distinctive",
     "count_pairs": "cooccurrence",
     "count_speakers": "entities",
+    "distinctive_entities": "distinctive",
+    "distinctive_words": "distinctive",
     "english_model": "pipeline",
     "entity_graph": "centrality",
     "extract_entities": "entities",
-    "find_distinctive": "distinctive",
     "fit_topics": "topics",
     "list_nouns": "topics",
+    "list_words": "distinctive",
     "map_entities": "cooccurrence",
     "match_topics": "topic_models",
     "measure_centrality": "centrality",
     "overlap_speakers": "overlap",
     "separate_speakers": "separability",
     "speaker_graph": "overlap",
+    "tell_separability": "separability",
 }
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from simulator.running.calls import derive_seed
+from analysis.language.rarefaction import Sample, number_mentions, rarefy_observed, rarefy_shuffled, rarefy_thinned
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["OVERLAP", "adjust_p", "overlap_speakers", "speaker_graph"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 OVERLAP = pl.Schema(
     {
@@ -40,34 +38,15 @@ OVERLAP = pl.Schema(
 """Two speakers. ``expected`` belongs beside ``rarefied``, which counts shared entities in samples of equal size;
 ``shared_entities`` counts them in all that was said. A null is what cannot be said: see `overlap_speakers`."""
 
-_CELLS = 2_000_000  # speakers x entities up to which a plain matrix product is the fastest; changes no result
-_PILOT = 500  # shuffles from which the depth of a task is found
+_COUNTED = {
+    name: OVERLAP[name] for name in ("a", "b", "shared_entities", "shared_pairs", "union_entities", "jaccard", "names")
+}
+_COMPARED = ("rarefied", "expected", "z", "p")
+_KEPT = 10_000_000  # shuffled overlaps that are kept in memory, 80 MB; beyond that the shuffles are made twice
 _THINNED = 200  # samples from which the noise of thinning is found
-_REACHED = 0.02  # the share of shuffles that may leave a speaker with fewer mentions than the depth
 _LEAST_KEPT = 0.25  # of the variance of the shuffled, whatever is estimated of the noise in it
 _TIE = 1e-9  # two counts that differ by rounding alone are equal
 _DIGITS = 9  # decimals kept: what the order of summation can change lies below
-
-
-class _Sample(NamedTuple):
-    """The texts and mentions of the tasks in which something can be shuffled, numbered, ordered by task.
-
-    Per text: ``task``, ``speaker``. Per mention: ``text``, ``entity``, ``author`` (the number of its speaker in its
-    task). ``quota``: of each author, how many mentions the mean length of the tersest allows. ``depth``: of each
-    task. ``log_factorials``: of every number of mentions.
-    """
-
-    speakers: int
-    entities: int
-    names: list[str]
-    task: Ints
-    speaker: Ints
-    text: Ints
-    entity: Ints
-    author: Ints
-    quota: Ints
-    depth: Ints
-    log_factorials: Floats
 
 
 def overlap_speakers(
@@ -150,29 +129,29 @@ def overlap_speakers(
     paired: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for speaker, a, b in pairs.select("speaker", "a", "b").iter_rows():
         paired[speaker].add((a, b))
-    compared = _compare(texts, entities, speakers, seed=seed, shuffles=shuffles)
-    rows = []
-    for (i, a), (j, b) in combinations(enumerate(speakers), 2):
-        mine, theirs = spoken[a], spoken[b]
-        shared = sorted(mine.keys() & theirs.keys(), key=lambda name: (-mine[name] - theirs[name], name))
-        union = len(mine) + len(theirs) - len(shared)
-        numbers = compared[:, i, j].tolist()
-        rows.append(
-            {
-                "a": a,
-                "b": b,
-                "shared_entities": len(shared),
-                "shared_pairs": len(paired[a] & paired[b]),
-                "union_entities": union,
-                "jaccard": len(shared) / union if union else None,
-                **dict(zip(("rarefied", "expected", "z", "p"), numbers, strict=True)),
-                "names": shared,
-            }
-        )
-    frame = pl.DataFrame(rows, schema=pl.Schema([(name, kind) for name, kind in OVERLAP.items() if name != "q"]))
+    # Numbered by name, so that the order of the texts moves no shuffle.
+    numbered = sorted(speakers)
+    place = [numbered.index(speaker) for speaker in speakers]
+    compared = _compare(texts, entities, numbered, seed=seed, shuffles=shuffles)[:, place][:, :, place]
+    # A frame for every speaker: the names of a thousand speakers' entities are many objects at once.
+    empty = pl.DataFrame(schema={**_COUNTED, **dict.fromkeys(_COMPARED, pl.Float64())})
+    frames = [empty]
+    for i, a in enumerate(speakers[:-1]):
+        rows = [(a, b, *_count_shared(spoken[a], spoken[b], paired[a], paired[b])) for b in speakers[i + 1 :]]
+        numbers = {name: pl.Series(compared[k, i, i + 1 :]) for k, name in enumerate(_COMPARED)}
+        frames.append(pl.DataFrame(rows, schema=_COUNTED, orient="row").with_columns(**numbers))
+    frame = pl.concat(frames)
     frame = frame.with_columns(q=pl.Series(adjust_p(frame["p"].to_numpy()), dtype=pl.Float64))
-    measured = ["rarefied", "expected", "z", "p", "q"]
-    return frame.select(OVERLAP.names()).with_columns(pl.col(measured).fill_nan(None).round(_DIGITS))
+    return frame.select(OVERLAP.names()).with_columns(pl.col(*_COMPARED, "q").fill_nan(None).round(_DIGITS))
+
+
+def _count_shared(
+    mine: dict[str, int], theirs: dict[str, int], my_pairs: set[tuple[str, str]], their_pairs: set[tuple[str, str]]
+) -> tuple[int, int, int, float | None, list[str]]:
+    """Return the columns of `_COUNTED` after the two speakers."""
+    shared = sorted(mine.keys() & theirs.keys(), key=lambda name: (-mine[name] - theirs[name], name))
+    union = len(mine) + len(theirs) - len(shared)
+    return len(shared), len(my_pairs & their_pairs), union, len(shared) / union if union else None, shared
 
 
 def adjust_p(p: Floats) -> Floats:
@@ -235,12 +214,13 @@ def _known(row: dict[str, Any]) -> dict[str, Any]:
 def _compare(texts: pl.DataFrame, entities: pl.DataFrame, speakers: list[str], *, seed: int, shuffles: int) -> Floats:
     """Return rarefied, expected, z and p of every two speakers, shape (4, speakers, speakers); NaN where undefined."""
     count = len(speakers)
-    sample = _number(texts, entities, speakers, seed=seed)
+    sample = number_mentions(texts, entities, speakers, seed=seed)
     if not sample.names:
         return np.full((4, count, count), np.nan)
-    observed = _rarefy(sample.speaker[sample.text], sample.task[sample.text], sample.entity, sample)
-    mean, variance = _moments(_shuffle(sample, seed=seed, shuffles=shuffles))
-    _, noise = _moments(_thin(sample, seed=seed, draws=min(shuffles, _THINNED)))
+    observed = rarefy_observed(sample)
+    rounds = [*rarefy_shuffled(sample, seed=seed, shuffles=shuffles)] if count**2 * shuffles <= _KEPT else None
+    mean, variance = _moments(rounds or rarefy_shuffled(sample, seed=seed, shuffles=shuffles))
+    _, noise = _moments(rarefy_thinned(sample, seed=seed, draws=min(shuffles, _THINNED)))
     # The observed mean has no part of the noise of thinning in what the shuffled vary. What an estimate of that noise
     # can take away is bounded.
     kept = np.divide(variance - noise, variance, out=np.ones_like(variance), where=variance > _TIE)
@@ -250,7 +230,7 @@ def _compare(texts: pl.DataFrame, entities: pl.DataFrame, speakers: list[str], *
     z = np.divide(gap, spread, out=np.where(np.abs(gap) <= _TIE, 0.0, np.nan), where=spread > _TIE)
     above, equal = np.zeros((count, count)), np.zeros((count, count))
     threshold = mean + gap / scale
-    for shared in _shuffle(sample, seed=seed, shuffles=shuffles):
+    for shared in rounds or rarefy_shuffled(sample, seed=seed, shuffles=shuffles):
         above += shared - threshold > _TIE
         equal += np.abs(shared - threshold) <= _TIE
     tail = np.minimum(above, shuffles - above - equal) + (equal + 1) / 2
@@ -264,7 +244,7 @@ def _compare(texts: pl.DataFrame, entities: pl.DataFrame, speakers: list[str], *
     return results
 
 
-def _smallest_p(sample: _Sample) -> Floats:
+def _smallest_p(sample: Sample) -> Floats:
     """Return the smallest two-sided mid-p that the design can give, shape (speakers, speakers).
 
     It is one in the ways of dealing all texts of a task out to the two; who of the two gets which makes no difference
@@ -286,68 +266,6 @@ def _smallest_p(sample: _Sample) -> Floats:
     return smallest
 
 
-def _number(texts: pl.DataFrame, entities: pl.DataFrame, speakers: list[str], *, seed: int) -> _Sample:
-    """Leave out what cannot be shuffled, number the rest, and find each task's depth."""
-    number = {speaker: i for i, speaker in enumerate(speakers)}
-    vocabulary = {name: i for i, name in enumerate(sorted(entities["entity"].unique().to_list()))}
-    said: dict[str, list[int]] = defaultdict(list)
-    # Sorted, so that no result depends on the order of the rows.
-    for text_id, entity in entities.select("text_id", "entity").sort("text_id", "entity").iter_rows():
-        said[text_id].append(vocabulary[entity])
-    by_task: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for task, text_id, speaker in texts.select("task", "text_id", "speaker").sort("task", "text_id").iter_rows():
-        by_task[task or ""][number[speaker]].append(text_id)
-    names: list[str] = []
-    task_of: list[int] = []
-    speaker_of: list[int] = []
-    text_of: list[int] = []
-    entity_of: list[int] = []
-    author_of: list[int] = []
-    quotas: list[int] = []
-    depths: list[int] = []
-    for task, by_speaker in sorted(by_task.items()):
-        sizes = {s: [len(said[text_id]) for text_id in ids] for s, ids in sorted(by_speaker.items())}
-        sizes = {s: lengths for s, lengths in sizes.items() if any(lengths)}
-        if len(sizes) < 2:
-            continue
-        terse = min(sum(lengths) / len(lengths) for lengths in sizes.values())
-        rng = np.random.default_rng(derive_seed(seed, "overlap", "depth", task))
-        for s, lengths in sizes.items():
-            for text_id in by_speaker[s]:
-                entity_of += said[text_id]
-                text_of += [len(task_of)] * len(said[text_id])
-                author_of += [len(quotas)] * len(said[text_id])
-                task_of.append(len(names))
-                speaker_of.append(s)
-            # At least one of a speaker who said something, at most all.
-            quotas.append(min(sum(lengths), max(1, round(terse * len(lengths)))))
-        depths.append(_find_depth(sizes, terse, rng))
-        names.append(task)
-    return _Sample(
-        speakers=len(speakers),
-        entities=len(vocabulary),
-        names=names,
-        task=np.array(task_of, dtype=np.int64),
-        speaker=np.array(speaker_of, dtype=np.int64),
-        text=np.array(text_of, dtype=np.int64),
-        entity=np.array(entity_of, dtype=np.int64),
-        author=np.array(author_of, dtype=np.int64),
-        quota=np.array(quotas, dtype=np.int64),
-        depth=np.array(depths, dtype=np.int64),
-        log_factorials=np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, len(entity_of) + 1)))]),
-    )
-
-
-def _find_depth(sizes: dict[int, list[int]], terse: float, rng: np.random.Generator) -> int:
-    """Return how many mentions each speaker gives in a task: what the one with fewest has, even when shuffled."""
-    everyone = terse * min(map(len, sizes.values()))
-    lengths = np.concatenate([np.array(own) * (terse * len(own) / sum(own)) for own in sizes.values()])
-    starts = np.cumsum([0, *(len(own) for own in sizes.values())])[:-1]
-    fewest = [np.add.reduceat(rng.permutation(lengths), starts).min() for _ in range(_PILOT)]
-    # A hair added before rounding down: a sum of thirds that is a whole number must not lose one.
-    return max(1, int(min(everyone, float(np.quantile(fewest, _REACHED))) + 1e-6))
-
-
 def _moments(counts: Iterable[Floats]) -> tuple[Floats, Floats]:
     """Return mean and variance (ddof 1; of a single one 0) of arrays that come one by one (Welford's updates)."""
     mean, squares, number = np.zeros(()), np.zeros(()), 0
@@ -356,69 +274,3 @@ def _moments(counts: Iterable[Floats]) -> tuple[Floats, Floats]:
         mean = mean + step / number
         squares = squares + step * (shared - mean)
     return mean, squares / max(number - 1, 1)
-
-
-def _shuffle(sample: _Sample, *, seed: int, shuffles: int) -> Iterator[Floats]:
-    """Yield the mean number of shared entities after each shuffle, shape (speakers, speakers); each time the same."""
-    streams = [np.random.default_rng(derive_seed(seed, "overlap", "shuffle", task)) for task in sample.names]
-    texts = [np.flatnonzero(sample.task == task) for task in range(len(sample.names))]
-    for _ in range(shuffles):
-        # One task's numbers after another's, each from its own stream.
-        shuffled = [rng.permutation(sample.speaker[rows]) for rng, rows in zip(streams, texts, strict=True)]
-        yield _rarefy_thinned(np.concatenate(shuffled), streams, sample)
-
-
-def _thin(sample: _Sample, *, seed: int, draws: int) -> Iterator[Floats]:
-    """Yield the mean number of shared entities of thinned but not shuffled texts, shape (speakers, speakers)."""
-    if int(sample.quota.sum()) == len(sample.text):
-        draws = 1  # nothing is thinned out, so that one draw is like another
-    streams = [np.random.default_rng(derive_seed(seed, "overlap", "thin", task)) for task in sample.names]
-    for _ in range(draws):
-        yield _rarefy_thinned(sample.speaker, streams, sample)
-
-
-def _rarefy_thinned(speaker: Ints, streams: list[np.random.Generator], sample: _Sample) -> Floats:
-    """Thin every author's mentions to the quota, give the texts to ``speaker``, and rarefy."""
-    mentions = np.bincount(sample.task[sample.text], minlength=len(streams))
-    order = np.concatenate([rng.random(size) for rng, size in zip(streams, mentions, strict=True)])
-    kept = np.flatnonzero(_rank_within(sample.author, order) < sample.quota[sample.author])
-    text = sample.text[kept]
-    return _rarefy(speaker[text], sample.task[text], sample.entity[kept], sample)
-
-
-def _rank_within(group: Ints, order: Floats) -> Ints:
-    """Return each member's place in its group, from 0, when a group is put in ``order`` (numbers in [0, 1))."""
-    rows = np.argsort(group + order)
-    ordered = group[rows]
-    begins = np.flatnonzero(np.diff(ordered, prepend=-1))
-    ranks = np.empty(len(group), dtype=np.int64)
-    ranks[rows] = np.arange(len(group)) - np.repeat(begins, np.diff(begins, append=len(group)))
-    return ranks
-
-
-def _rarefy(speaker: Ints, task: Ints, entity: Ints, sample: _Sample) -> Floats:
-    """Return the mean number of shared entities over all draws of the depth, shape (speakers, speakers).
-
-    ``speaker``, ``task`` and ``entity`` are those of the mentions from which is drawn.
-    """
-    pool = speaker * len(sample.names) + task
-    cell, count = np.unique(pool * sample.entities + entity, return_counts=True)
-    pool_of, entity_of = np.divmod(cell, sample.entities)
-    speaker_of, task_of = np.divmod(pool_of, len(sample.names))
-    n = np.bincount(pool)[pool_of]
-    d = np.minimum(sample.depth[task_of], n)
-    left = n - count - d  # below 0: more are drawn than there are others, so the entity is certain
-    log = sample.log_factorials
-    absent = np.where(left < 0, -np.inf, log[n - count] - log[np.maximum(left, 0)] - log[n] + log[n - d])
-    cells = speaker_of * sample.entities + entity_of
-    if sample.speakers * sample.entities <= _CELLS:
-        never = np.bincount(cells, weights=absent, minlength=sample.speakers * sample.entities)
-        present = -np.expm1(never.reshape(sample.speakers, sample.entities))
-        return np.asarray(present @ present.T)
-    from scipy.sparse import csr_array  # noqa: PLC0415 - heavy, and only for many speakers
-
-    held, inverse = np.unique(cells, return_inverse=True)
-    weights = -np.expm1(np.bincount(inverse, weights=absent))
-    shape = (sample.speakers, sample.entities)
-    sparse = csr_array((weights, np.divmod(held, sample.entities)), shape=shape)
-    return np.asarray((sparse @ sparse.T).toarray())

@@ -1,409 +1,391 @@
-"""Whether it can be told from a text alone who wrote it: how often, against what chance, and by which words."""
+"""Can one tell from the words alone who is speaking? An accuracy on unseen tasks, its p, the words that carry it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from analysis.language.distinctive import list_words
+from analysis.language.held_out import Judged, Labelled, judge_texts
 from analysis.language.overlap import adjust_p
+from analysis.language.topics import NotEnoughText
 from simulator.running.calls import derive_seed
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-__all__ = ["CONFUSION", "SEPARABILITY", "TELLING_WORDS", "Separability", "separate_speakers"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = [
+    "CONFUSION",
+    "SEPARABILITY",
+    "SEPARATED_PAIRS",
+    "SEPARATING_WORDS",
+    "Separability",
+    "separate_speakers",
+    "tell_separability",
+]
 
 SEPARABILITY = pl.Schema(
     {
-        "a": pl.String,
-        "b": pl.String,
-        "speakers": pl.Int64,
-        "texts": pl.Int64,
-        "tasks": pl.Int64,
-        "accuracy": pl.Float64,
-        "low": pl.Float64,
-        "high": pl.Float64,
-        "chance": pl.Float64,
-        "p": pl.Float64,
-        "q": pl.Float64,
+        "speakers": pl.Int64(),
+        "texts": pl.Int64(),
+        "tasks": pl.Int64(),
+        "held_out": pl.String(),
+        "folds": pl.Int64(),
+        "accuracy": pl.Float64(),
+        "low": pl.Float64(),
+        "high": pl.Float64(),
+        "chance": pl.Float64(),
+        "expected": pl.Float64(),
+        "permutations": pl.Int64(),
+        "p": pl.Float64(),
     }
 )
-"""How often the speaker is told: first all of them at once (``a`` and ``b`` are null), then every two alone."""
+"""One row. ``held_out`` is ``task`` or ``text``; ``chance`` is one in the number of speakers, ``expected`` the mean
+accuracy of the shuffled; ``low`` and ``high`` are null where texts are held out."""
 
-CONFUSION = pl.Schema({"speaker": pl.String, "predicted": pl.String, "count": pl.Int64, "share": pl.Float64})
-"""How many of a speaker's texts were taken for whose; ``share`` is of that speaker's texts."""
+CONFUSION = pl.Schema({"speaker": pl.String(), "predicted": pl.String(), "count": pl.Int64(), "share": pl.Float64()})
+"""How many texts of ``speaker`` were taken for texts of ``predicted``, and which share of the speaker's texts."""
 
-TELLING_WORDS = pl.Schema(
+SEPARATED_PAIRS = pl.Schema(
     {
-        "speaker": pl.String,
-        "rank": pl.Int64,
-        "words": pl.String,
-        "weight": pl.Float64,
-        "stable": pl.Float64,
-        "share": pl.Float64,
-        "share_others": pl.Float64,
+        "a": pl.String(),
+        "b": pl.String(),
+        "texts": pl.Int64(),
+        "tasks": pl.Int64(),
+        "accuracy": pl.Float64(),
+        "p": pl.Float64(),
+        "q": pl.Float64(),
     }
 )
-"""One word, or two, that speak for a speaker. ``weight`` has no unit; ``stable`` is the share of folds in which it is
-positive; ``share`` is that of the speaker's texts that have the words, ``share_others`` that of all other texts."""
+"""Two speakers, by a classifier that knows only these two and the tasks which both answered; chance is 0.5."""
 
-_MOST_TEXTS = 4_000  # a matrix of their likeness: 128 MB
-_MOST_PAIRED = 8  # speakers, 28 pairs
-_CELLS = 4_000_000  # of who wrote what in as many shuffles as are predicted at once: 32 MB; changes no result
-_MANY = 64  # speakers from which a sparse product is the faster one; changes no result
-_FOLDS = 10
-_RIDGE = 1.0
-_WORDS = 20
+SEPARATING_WORDS = pl.Schema(
+    {
+        "speaker": pl.String(),
+        "rank": pl.Int64(),
+        "word": pl.String(),
+        "texts": pl.Int64(),
+        "others_texts": pl.Int64(),
+        "weight": pl.Float64(),
+        "stability": pl.Float64(),
+        "share": pl.Float64(),
+    }
+)
+"""A word, or two neighbouring words, that tells a speaker. ``share`` is its part in what the speaker's held-out texts
+score above other texts; a negative ``weight`` says that it tells by its absence."""
+
+_MOST_TEXTS = 3_000
+_MOST_PAIRS = 500
+_LEVEL = 0.05
 _DIGITS = 9
-_TIE = 1e-9
 
 
-class Separability(NamedTuple):
-    """What `separate_speakers` found.
+@dataclass(frozen=True, slots=True)
+class Separability:
+    """What `separate_speakers` found: four tables, the sentence that says it, and what a reader must be warned of.
 
-    Parameters
-    ----------
-    separability, confusion, telling_words
-        The columns of `SEPARABILITY`, `CONFUSION` and `TELLING_WORDS`; without rows where there was too little text.
-    warnings
-        What a reader must know, or why there is nothing.
+    Where there is too little text, the tables are empty, and ``sentence`` is a `NotEnoughText`, also in ``warnings``.
     """
 
-    separability: pl.DataFrame
+    summary: pl.DataFrame
     confusion: pl.DataFrame
-    telling_words: pl.DataFrame
+    pairs: pl.DataFrame
+    words: pl.DataFrame
+    sentence: str
     warnings: list[str]
 
 
-class _Texts(NamedTuple):
-    """Texts that are told apart: of each its vector, and the numbers of its speaker, task and fold."""
+def separate_speakers(
+    texts: pl.DataFrame, *, seed: int, permutations: int = 999, top: int = 10, pairs: bool = True
+) -> Separability:
+    r"""Let a classifier tell who wrote texts on tasks that it has not seen, and say whether that beats chance.
 
-    vectors: csr_matrix
-    words: list[str]
-    names: list[str]
-    speaker: Ints
-    task: Ints
-    fold: Ints
+    *Texts.* Those without a word are left out, and so are speakers with fewer than two texts or, where there are
+    several tasks, with texts on one task only: nothing is known of them while that is held out. Of more than 3,000
+    texts a seeded sample is taken, the same number of each speaker and spread over the tasks.
 
+    *Held out* are whole tasks, one after the other (ten groups of tasks where there are more than ten). So nobody is
+    told by the words of a task, even where different speakers answered different tasks, and a task's own words need
+    not be taken out: in the texts that are judged every speaker has them alike, and where a classifier has learned
+    another task's words they do not occur. Where all texts answer one task, texts are held out instead, in ten random
+    groups; a warning says what that cannot tell.
 
-class _Told(NamedTuple):
-    predicted: Ints
-    accuracy: float
-    low: float
-    high: float
-    p: float
+    *Classifier.* TF-IDF of words and pairs of neighbours (sublinear, rows of length 1), learned from the training
+    texts alone; then ridge regression on indicators of the speakers (penalty 1), and the speaker with the largest
+    score in standard deviations of the indicator, so that one with many texts is not chosen for that. On 200 real
+    rewrites by five personas, 52%, it is as good as others: logistic regression 51.5 to 53% (C from 0.1 to 100), a
+    linear support-vector machine 51.5 to 53% (C from 0.1 to 10), ridge with penalties from 0.03 to 100 51.5 to 52.5%,
+    words without pairs 50%. Its scores are a fixed matrix times the labels, so that a shuffle costs a sum and no fit.
+    With one to five texts a task, by speaker, of the same rewrites it keeps 52%, where the largest posterior gives 42%.
 
-
-def separate_speakers(texts: pl.DataFrame, *, seed: int, permutations: int = 999) -> Separability:
-    r"""Let a classifier say who wrote each text, having read the texts for other tasks.
-
-    A text is the vector of its words and pairs of words (TF-IDF with sublinear counts, words in two texts at least,
-    unit length; words are chosen without a look at who wrote what). A fold is one task, or, of more than ten, several;
-    no task is in two folds, so that a classifier cannot know a text by what it asks for. Words are weighted, and the
-    classifier is fitted, without the fold that is predicted. The classifier is ridge regression of who wrote it:
-    :math:`s_c(x) = \hat P(c|x) / \hat P(c) - 1`, which is in proportion to the likelihood, so that nobody is preferred
-    for having written more; the largest wins, a tie goes to the first name. Being linear in the speakers, it can be
-    fitted to a thousand shuffled ones for the price of one.
-
-    ``accuracy`` is balanced: the mean over speakers of the share of their texts that is theirs in prediction; chance is
-    1 / speakers. ``low`` and ``high`` are its 95% interval over folds that are tasks (Student's t; null where there are
-    fewer than 3). ``p`` is that of an accuracy at least as large when speakers are shuffled among the texts of each
-    task: (1 + as large) / (permutations + 1). Every two speakers are also told apart with nobody else there, with ``q``
-    by Benjamini and Hochberg over the pairs; of more than 8 speakers there are no pairs.
+    *Accuracy* is balanced: in each task the share of texts that are told, by speaker, averaged over speakers, then
+    over tasks; chance is one in the number of speakers. The interval is Student's t over tasks, cut to [0, 1]; as
+    tasks share their training texts it is approximate, and whether speakers differ is for p to say. ``p`` is one-sided:
+    speakers are shuffled within tasks, with all that follows; p = (1 + shuffles that are told as well) / (permutations
+    + 1), never 0.
 
     Parameters
     ----------
     texts
-        ``text_id``, ``speaker``, ``task``, ``text``. Texts without a word are left out. Where all texts are for one
-        task, or none is named, folds are made of texts, and a warning says so. Of more than 4,000 texts, so many are
-        drawn.
+        ``text_id``, ``speaker``, ``task``, ``text``. The order of rows decides the order of speakers in the tables and
+        nothing else.
     seed
-        Of the shuffles, and of a draw. The result does not depend on the order of the rows.
+        Of shuffles, of random groups and of the sample; each task has its own stream.
     permutations
-        How many, at least 1.
+        How many shuffles, at least 1.
+    top
+        How many words of each speaker, at least 1: those with the largest share.
+    pairs
+        Whether to separate every two speakers too, by a classifier that knows only these. With more than 500 pairs
+        it is not done, and a warning says so.
 
     Returns
     -------
     Separability
-        Without rows where fewer than two speakers have texts for two tasks (or, without tasks, two texts).
+        ``summary`` (`SEPARABILITY`), ``confusion`` (`CONFUSION`, every two speakers), ``pairs`` (`SEPARATED_PAIRS`;
+        accuracy, p and q null where the two did not answer two tasks in common, q by Benjamini and Hochberg over pairs
+        with a p), ``words`` (`SEPARATING_WORDS`; of a speaker whose texts do not score above others', none).
+
+    Raises
+    ------
+    ValueError
+        ``permutations`` or ``top`` is below 1.
 
     References
     ----------
-    M. Ojala and G. C. Garriga, "Permutation Tests for Studying Classifier Performance", Journal of Machine Learning
-    Research 11, 2010. https://jmlr.org/papers/v11/ojala10a.html
-    B. Phipson and G. K. Smyth, "Permutation P-values Should Never Be Zero", 2010. https://doi.org/10.2202/1544-6115.1585
+    Ojala, M. and Garriga, G. C. (2010). Permutation tests for studying classifier performance. JMLR 11, 1833-1863.
+    Phipson, B. and Smyth, G. K. (2010). Permutation p-values should never be zero. doi:10.2202/1544-6115.1585.
+    Hoerl, A. E. and Kennard, R. W. (1970). Ridge regression. doi:10.1080/00401706.1970.10488634.
+    Brodersen, K. H. et al. (2010). The balanced accuracy and its posterior distribution. doi:10.1109/ICPR.2010.764.
+
+    Examples
+    --------
+    >>> said = {"ann": "kindly make a {} for my class", "bob": "implement a scalable {} service"}
+    >>> rows = [
+    ...     (f"{speaker} {task} {n}", speaker, task, text.format(task))
+    ...     for speaker, text in said.items()
+    ...     for task in ("game", "shop", "clock", "poll")
+    ...     for n in (1, 2)
+    ... ]
+    >>> texts = pl.DataFrame(rows, schema=["text_id", "speaker", "task", "text"], orient="row")
+    >>> separate_speakers(texts, seed=7, permutations=99).summary.select("accuracy", "chance", "p").row(0)
+    (1.0, 0.5, 0.01)
     """
-    if permutations < 1:
-        raise ValueError(f"permutations is {permutations}; at least one is needed")
-    used, warnings = _choose(texts, seed)
-    if used is None:
+    if permutations < 1 or top < 1:
+        raise ValueError(f"permutations is {permutations} and top is {top}; at least one of each is needed")
+    used, by_task, warnings = _choose_texts(texts, seed=seed)
+    if by_task is None:
         return _nothing(warnings)
-    known = _read(used)
-    if known is None:
-        return _nothing([*warnings, "Not enough text to tell speakers apart: no word stands in two texts."])
-    told = _tell(known, seed=seed, permutations=permutations)
-    everybody = {"speakers": len(known.names), **_row(known, told)}
-    pairs = []
-    if 2 < len(known.names) <= _MOST_PAIRED:
-        for a, b in combinations(range(len(known.names)), 2):
-            two = _restrict(known, [a, b])
-            both = _tell(two, seed=derive_seed(seed, *two.names), permutations=permutations)
-            pairs.append({"a": two.names[0], "b": two.names[1], "speakers": 2, **_row(two, both)})
-    elif len(known.names) > _MOST_PAIRED:
-        warnings.append(f"Of {len(known.names)} speakers only all at once are told apart, not every two of them.")
-    q = adjust_p(np.array([pair["p"] for pair in pairs], dtype=np.float64)).tolist()
-    rows = [everybody, *({**pair, "q": one} for pair, one in zip(pairs, q, strict=True))]
-    frame = pl.DataFrame([{name: row.get(name) for name in SEPARABILITY} for row in rows], schema=SEPARABILITY)
-    measured = ["accuracy", "low", "high", "chance", "p", "q"]
-    return Separability(
-        frame.with_columns(pl.col(measured).fill_nan(None).round(_DIGITS)),
-        _confuse(known, told.predicted),
-        _weigh(known),
-        warnings,
+    speakers: list[str] = [
+        name for name in texts["speaker"].unique(maintain_order=True) if name in set(used["speaker"])
+    ]
+    said = _label(used, sorted(speakers))
+    judged = judge_texts(
+        said, by_task=by_task, seed=seed, names=("separability",), permutations=permutations, weigh=True
     )
+    summary = _summarize(judged, said, by_task=by_task)
+    confusion = _confuse(judged, said, speakers)
+    separated = pl.DataFrame(schema=SEPARATED_PAIRS)
+    count = len(speakers) * (len(speakers) - 1) // 2
+    if pairs and count <= _MOST_PAIRS:
+        separated = _separate_pairs(used, speakers, by_task=by_task, seed=seed, permutations=permutations)
+    elif pairs:
+        warnings.append(
+            f"{len(speakers)} speakers make {count:,} pairs; only up to {_MOST_PAIRS} are separated in pairs."
+        )
+    words = _list_words(judged, said, speakers, top)
+    return Separability(summary, confusion, separated, words, tell_separability(summary, confusion), warnings)
+
+
+def _choose_texts(texts: pl.DataFrame, *, seed: int) -> tuple[pl.DataFrame, bool | None, list[str]]:
+    """Return the texts to judge in an order of their own, whether tasks are held out, and warnings.
+
+    None instead of the second, and one `NotEnoughText`, where nothing can be judged.
+    """
+    frame = texts.select("text_id", "speaker", pl.col("task").fill_null(""), pl.col("text").fill_null(""))
+    frame = frame.sort("task", "text_id", "speaker", "text")
+    wordless = [not list_words(text) for text in frame["text"].to_list()]
+    frame = frame.filter(~pl.Series(wordless, dtype=pl.Boolean))
+    warnings = []
+    if sum(wordless):
+        warnings.append(f"{sum(wordless)} of {texts.height} texts have no word and are left out of the separability.")
+    several = frame["task"].n_unique() > 1
+    kept = _keep_known(frame, several=several)
+    if kept.height > _MOST_TEXTS:
+        warnings.append(f"Of {kept.height:,} texts a sample of {_MOST_TEXTS:,}, even over speakers, is separated.")
+        kept = _keep_known(_sample(kept, seed=seed), several=several)
+    lost = sorted(set(frame["speaker"]) - set(kept["speaker"]))
+    least = "texts on two tasks" if several else "two texts"
+    if kept["speaker"].n_unique() < 2:
+        known = kept["speaker"].n_unique()
+        why = f"of {_count_words(texts['speaker'].n_unique(), 'speaker')} {known} answered with {least} or more"
+    elif kept.group_by("task").agg(pl.col("speaker").n_unique())["speaker"].max() == 1:
+        why = "no task was answered by two speakers, so that speaker and task cannot be told apart"
+    else:
+        if lost:
+            names = ", ".join(lost[:5]) + (", ..." if len(lost) > 5 else "")
+            warnings.append(
+                f"Left out of the separability, without {least}: {_count_words(len(lost), 'speaker')} ({names})."
+            )
+        if not several:
+            warnings.append(
+                "All texts answer one task, so that texts are held out and not tasks: whether the speakers would be "
+                "told on another task is unknown, and one who repeats a sentence is told by that."
+            )
+        return kept, several, warnings
+    need = f"two speakers with {least} each are needed"
+    return kept, None, [NotEnoughText(f"Not enough text to tell speakers apart: {why}; {need}.")]
+
+
+def _count_words(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + "s" * (number != 1)
+
+
+def _keep_known(frame: pl.DataFrame, *, several: bool) -> pl.DataFrame:
+    """Keep the speakers of whom something is known while a part of their texts is held out."""
+    known = pl.col("task").n_unique().over("speaker") if several else pl.len().over("speaker")
+    return frame.filter(known >= 2)
+
+
+def _sample(frame: pl.DataFrame, *, seed: int) -> pl.DataFrame:
+    """Take the first texts of each speaker, task by task and again from the first; the largest tasks first."""
+    rng = np.random.default_rng(derive_seed(seed, "separability", "sample"))
+    order = (
+        frame.with_columns(size=pl.len().over("task"), draw=pl.Series(rng.random(frame.height)))
+        .with_columns(turn=pl.col("draw").rank("ordinal").over("speaker", "task"))
+        .sort("turn", "size", "task", "draw", descending=[False, True, False, False])
+        .with_columns(place=pl.int_range(pl.len()).over("speaker"))
+        .sort("place", "draw")
+    )
+    return order.head(_MOST_TEXTS).select(frame.columns).sort("task", "text_id", "speaker", "text")
+
+
+def _label(frame: pl.DataFrame, names: list[str]) -> Labelled:
+    number = {name: i for i, name in enumerate(names)}
+    label = np.array([number[name] for name in frame["speaker"].to_list()], dtype=np.int64)
+    return Labelled(frame["text"].to_list(), frame["task"].to_list(), label, names)
 
 
 def _nothing(warnings: list[str]) -> Separability:
-    separability, confusion, words = (pl.DataFrame(schema=one) for one in (SEPARABILITY, CONFUSION, TELLING_WORDS))
-    return Separability(separability, confusion, words, warnings)
-
-
-def _choose(texts: pl.DataFrame, seed: int) -> tuple[pl.DataFrame | None, list[str]]:
-    """Return the texts that are told apart, with a column ``fold``; None where there are too few."""
-    warnings = []
-    used = texts.select("text_id", "speaker", pl.col("task").fill_null(""), pl.col("text").fill_null(""))
-    used = used.filter(pl.col("text").str.contains(r"\w")).sort("text_id", "speaker", "task", "text")
-    by_task = used["task"].n_unique() > 1
-    unit = "task" if by_task else "text_id"
-    enough = used.group_by("speaker").agg(units=pl.col(unit).n_unique()).filter(pl.col("units") > 1)["speaker"]
-    lost = sorted(set(used["speaker"]) - set(enough))
-    used = used.filter(pl.col("speaker").is_in(enough.implode()))
-    of = "texts for two tasks" if by_task else "two texts"
-    if used["speaker"].n_unique() < 2:
-        return None, [f"Not enough text to tell speakers apart: fewer than two of them have {of}."]
-    if lost:
-        named = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
-        warnings.append(f"Not told apart from others, for want of {of}: {named}.")
-    if not by_task:
-        warnings.append(
-            "All texts are for one task, or name none: speakers are told apart by what they talk of as well as by how."
-        )
-    if used.height > _MOST_TEXTS:
-        warnings.append(f"Speakers are told apart by {_MOST_TEXTS:,} of {used.height:,} texts, drawn at random.")
-        draw = np.random.default_rng(derive_seed(seed, "texts to tell apart"))
-        used = used[np.sort(draw.permutation(used.height)[:_MOST_TEXTS])]
-    return _fold(used, by_task=by_task, seed=seed), warnings
-
-
-def _fold(used: pl.DataFrame, *, by_task: bool, seed: int) -> pl.DataFrame:
-    """Put each task, or without tasks each text, into one of at most ten folds of about the same size."""
-    if by_task:
-        sizes = used.group_by("task").len().sort("len", "task", descending=[True, False])
-        held, place = [0] * min(_FOLDS, sizes.height), {}
-        for task, size in sizes.iter_rows():
-            least = held.index(min(held))
-            place[task] = least
-            held[least] += size
-        return used.with_columns(fold=pl.col("task").replace_strict(place, return_dtype=pl.Int64))
-    draw = np.random.default_rng(derive_seed(seed, "folds of texts"))
-    shuffled = used[draw.permutation(used.height)]
-    return shuffled.with_columns(fold=pl.int_range(pl.len()).over("speaker") % _FOLDS).sort("text_id")
-
-
-def _read(used: pl.DataFrame) -> _Texts | None:
-    """Count the words of each text."""
-    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - heavy
-
-    counter = CountVectorizer(ngram_range=(1, 2), min_df=2, token_pattern=r"(?u)\b\w+\b", dtype=np.float64)  # noqa: S106 - words
-    try:
-        vectors = counter.fit_transform(used["text"].to_list())
-    except ValueError:  # no word is left
-        return None
-    names = sorted(used["speaker"].unique())
-    tasks = sorted(used["task"].unique())
-    return _Texts(
-        vectors=vectors,
-        words=counter.get_feature_names_out().tolist(),
-        names=names,
-        speaker=used["speaker"].replace_strict(names, list(range(len(names))), return_dtype=pl.Int64).to_numpy(),
-        task=used["task"].replace_strict(tasks, list(range(len(tasks))), return_dtype=pl.Int64).to_numpy(),
-        fold=used["fold"].to_numpy(),
+    return Separability(
+        summary=pl.DataFrame(schema=SEPARABILITY),
+        confusion=pl.DataFrame(schema=CONFUSION),
+        pairs=pl.DataFrame(schema=SEPARATED_PAIRS),
+        words=pl.DataFrame(schema=SEPARATING_WORDS),
+        sentence=warnings[-1],
+        warnings=warnings,
     )
 
 
-def _restrict(known: _Texts, speakers: list[int]) -> _Texts:
-    kept = np.flatnonzero(np.isin(known.speaker, speakers))
-    return known._replace(
-        vectors=known.vectors[kept],
-        names=[known.names[speaker] for speaker in speakers],
-        speaker=np.searchsorted(speakers, known.speaker[kept]),
-        task=known.task[kept],
-        fold=known.fold[kept],
-    )
-
-
-def _tell(known: _Texts, *, seed: int, permutations: int) -> _Told:
-    """Predict who wrote each text, as it is and with speakers shuffled within tasks."""
-    rules, count = list(_rules(known)), len(known.names)
-    predicted = _predict(rules, known.speaker[None, :], count)[0]
-    accuracy = _balanced(known.speaker, predicted)
-    as_large = 0
-    for shuffled in _shuffle(known, seed=seed, permutations=permutations):
-        right = _predict(rules, shuffled, count) == shuffled
-        weights = 1 / np.bincount(known.speaker)[shuffled]  # everybody keeps as many texts
-        as_large += int(((right * weights).sum(axis=1) / count >= accuracy - _TIE).sum())
-    low, high = _interval(known, predicted)
-    return _Told(predicted, accuracy, low, high, (1 + as_large) / (permutations + 1))
-
-
-def _shuffle(known: _Texts, *, seed: int, permutations: int) -> Iterator[Ints]:
-    """Yield speakers shuffled within tasks, shape (some permutations, texts), as many as fit into memory at once."""
-    draw = np.random.default_rng(derive_seed(seed, "who wrote it"))
-    blocks = [np.flatnonzero(known.task == task) for task in np.unique(known.task)]
-    at_once = max(1, _CELLS // (len(known.speaker) * len(known.names)))
-    for begin in range(0, permutations, at_once):
-        shuffled = np.tile(known.speaker, (min(at_once, permutations - begin), 1))
-        for row in shuffled:
-            for block in blocks:
-                row[block] = known.speaker[block][draw.permutation(len(block))]
-        yield shuffled
-
-
-def _rules(known: _Texts) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Yield for each fold its texts, all others, and the matrix that makes predictions of who wrote those others."""
-    for fold in np.unique(known.fold):
-        test, train = np.flatnonzero(known.fold == fold), np.flatnonzero(known.fold != fold)
-        vectors = _vectorize(known, train)
-        likeness = np.asarray((vectors[test] @ vectors[train].T).todense())
-        yield test, train, _solve_ridge(vectors[train], likeness.T).T
-
-
-def _vectorize(known: _Texts, train: Ints) -> csr_matrix:
-    """Return all texts as vectors, weighted as the texts of training say."""
-    from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415 - heavy
-
-    weighted = TfidfTransformer(sublinear_tf=True).fit(known.vectors[train])
-    return weighted.transform(known.vectors)
-
-
-def _solve_ridge(vectors: csr_matrix, targets: Floats) -> Floats:
-    """Return the weight of each text in a ridge regression of targets, shape (texts, columns of the targets)."""
-    from scipy.linalg import cho_factor, cho_solve  # noqa: PLC0415 - heavy
-
-    alike = np.asarray((vectors @ vectors.T).todense())
-    factor = cho_factor(alike + _RIDGE * np.eye(len(alike)), overwrite_a=True, check_finite=False)
-    found: Floats = cho_solve(factor, targets, check_finite=False)
-    return found
-
-
-def _predict(rules: list[tuple[Ints, Ints, Floats]], speakers: Ints, count: int) -> Ints:
-    """Return who is taken to have written each text, shape (rows, texts), for each row of who did."""
-    predicted = np.empty_like(speakers)
-    for test, train, rule in rules:
-        if count > _MANY:
-            scores = np.stack([_regress(rule, row[train], count) for row in speakers], axis=1)
-        else:
-            own = (speakers[:, train].T[:, :, None] == np.arange(count)).astype(np.float64)
-            sums = (rule @ own.reshape(len(train), -1)).reshape(len(test), len(speakers), count)
-            share = own.sum(axis=0) / len(train)
-            scores = np.divide(sums, share, out=np.zeros_like(sums), where=share > 0)  # less what all have in common
-        predicted[:, test] = np.argmax(np.round(scores, _DIGITS), axis=2).T
-    return predicted
-
-
-def _regress(rule: Floats, speaker: Ints, count: int) -> Floats:
-    """Return a matrix times who wrote each text: 1 / share - 1 in the column of the speaker and -1 in all others."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - heavy
-
-    texts = np.arange(len(speaker))
-    share = np.bincount(speaker, minlength=count) / len(speaker)
-    own = csr_matrix((1 / share[speaker], (texts, speaker)), shape=(len(speaker), count))
-    found: Floats = rule @ own - rule.sum(axis=1, keepdims=True)
-    return found
-
-
-def _balanced(speaker: Ints, predicted: Ints) -> float:
-    """Return the mean, over the speakers that there are, of the share of their texts that is theirs in prediction."""
-    texts = np.bincount(speaker)
-    right = np.bincount(speaker[speaker == predicted], minlength=len(texts))
-    return float((right[texts > 0] / texts[texts > 0]).mean())
-
-
-def _interval(known: _Texts, predicted: Ints) -> tuple[float, float]:
-    """Return the 95% interval of the accuracy over tasks, each one's own balanced accuracy being one observation."""
+def _summarize(judged: Judged, said: Labelled, *, by_task: bool) -> pl.DataFrame:
     from scipy.stats import t  # noqa: PLC0415 - heavy
 
-    tasks = np.unique(known.task)
-    if len(tasks) < 3:
-        return np.nan, np.nan
-    found: list[float] = []
-    for task in tasks:
-        here = known.task == task
-        found.append(_balanced(known.speaker[here], predicted[here]))
-    mean = sum(found) / len(found)
-    half = float(t.ppf(0.975, len(tasks) - 1) * np.std(found, ddof=1) / np.sqrt(len(tasks)))
-    return max(0.0, mean - half), min(1.0, mean + half)
-
-
-def _row(known: _Texts, told: _Told) -> dict[str, float | int]:
-    return {
-        "texts": len(known.speaker),
-        "tasks": len(np.unique(known.task)),
-        "accuracy": told.accuracy,
-        "low": told.low,
-        "high": told.high,
-        "chance": 1 / len(known.names),
-        "p": told.p,
+    tasks = len(judged.by_task)
+    low = high = None
+    if by_task:
+        half = float(t.ppf(0.975, tasks - 1) * judged.by_task.std(ddof=1) / tasks**0.5)
+        low, high = max(0.0, judged.accuracy - half), min(1.0, judged.accuracy + half)
+    row = {
+        "speakers": len(said.names),
+        "texts": len(said.texts),
+        "tasks": tasks,
+        "held_out": "task" if by_task else "text",
+        "folds": judged.folds,
+        "accuracy": judged.accuracy,
+        "low": low,
+        "high": high,
+        "chance": 1 / len(said.names),
+        "expected": float(judged.shuffled.mean()),
+        "permutations": len(judged.shuffled),
+        "p": judged.p,
     }
+    return pl.DataFrame([row], schema=SEPARABILITY).with_columns(pl.col(pl.Float64).round(_DIGITS))
 
 
-def _confuse(known: _Texts, predicted: Ints) -> pl.DataFrame:
-    count = len(known.names)
-    table = np.bincount(known.speaker * count + predicted, minlength=count * count).reshape(count, count)
-    rows = [
-        (known.names[one], known.names[other], int(table[one, other]), table[one, other] / table[one].sum())
-        for one in range(count)
-        for other in range(count)
-        if table[one, other] or count <= _MOST_PAIRED
-    ]
-    return pl.DataFrame(rows, schema=CONFUSION, orient="row").with_columns(pl.col("share").round(_DIGITS))
+def _confuse(judged: Judged, said: Labelled, speakers: list[str]) -> pl.DataFrame:
+    count = np.zeros((len(speakers), len(speakers)), dtype=np.int64)
+    np.add.at(count, (said.label, judged.chosen), 1)
+    place = [said.names.index(name) for name in speakers]
+    count = count[np.ix_(place, place)]
+    rows = {
+        "speaker": np.repeat(speakers, len(speakers)),
+        "predicted": np.tile(speakers, len(speakers)),
+        "count": count.ravel(),
+        "share": (count / count.sum(axis=1, keepdims=True)).round(_DIGITS).ravel(),
+    }
+    return pl.DataFrame(rows, schema=CONFUSION)
 
 
-def _weigh(known: _Texts) -> pl.DataFrame:
-    """Rank the words that speak for each speaker: those of a classifier that has read everything."""
-    count, everything = len(known.names), np.arange(len(known.speaker))
-    weights = _fit(known, everything)
-    positive = np.zeros_like(weights)
-    folds = np.unique(known.fold)
-    for fold in folds:
-        positive += _fit(known, np.flatnonzero(known.fold != fold)) > 0
-    used = (known.vectors > 0).astype(np.float64)
-    rows = []
-    for speaker in range(count):
-        own = known.speaker == speaker
-        share, others = (np.asarray(used[mask].mean(axis=0)).ravel() for mask in (own, ~own))
-        order = np.lexsort((np.arange(len(known.words)), -np.round(weights[:, speaker], _DIGITS)))[:_WORDS]
-        for rank, word in enumerate(order[weights[order, speaker] > 0], 1):
-            stable = positive[word, speaker] / len(folds)
-            cells = (weights[word, speaker], stable, share[word], others[word])
-            rows.append((known.names[speaker], rank, known.words[word], *cells))
-    frame = pl.DataFrame(rows, schema=TELLING_WORDS, orient="row")
-    return frame.with_columns(pl.col("weight", "stable", "share", "share_others").round(_DIGITS))
+def _separate_pairs(
+    used: pl.DataFrame, speakers: list[str], *, by_task: bool, seed: int, permutations: int
+) -> pl.DataFrame:
+    rows: list[tuple[object, ...]] = []
+    for a, b in combinations(speakers, 2):
+        both = used.filter(pl.col("speaker").is_in([a, b]))
+        both = both.filter(pl.col("speaker").n_unique().over("task") == 2)
+        tasks = both["task"].n_unique()
+        if tasks < (2 if by_task else 1):
+            rows.append((a, b, both.height, tasks, None, None))
+            continue
+        names = sorted([a, b])
+        judged = judge_texts(
+            _label(both, names),
+            by_task=by_task,
+            seed=seed,
+            names=("separability", *names),
+            permutations=permutations,
+        )
+        rows.append((a, b, both.height, tasks, round(judged.accuracy, _DIGITS), judged.p))
+    frame = pl.DataFrame(rows, schema=pl.Schema({k: v for k, v in SEPARATED_PAIRS.items() if k != "q"}), orient="row")
+    q = adjust_p(frame["p"].cast(pl.Float64).fill_null(float("nan")).to_numpy())
+    return frame.with_columns(q=pl.Series(q).fill_nan(None).round(_DIGITS), p=pl.col("p").round(_DIGITS))
 
 
-def _fit(known: _Texts, train: Ints) -> Floats:
-    """Return the weight of each word for each speaker, shape (words, speakers)."""
-    vectors = _vectorize(known, train)[train]
-    own = known.speaker[train][:, None] == np.arange(len(known.names))
-    share = own.mean(axis=0)
-    targets = np.divide(own, share, out=np.zeros(own.shape), where=share > 0) - 1
-    weights: Floats = vectors.T @ _solve_ridge(vectors, targets)
-    return weights
+def _list_words(judged: Judged, said: Labelled, speakers: list[str], top: int) -> pl.DataFrame:
+    weights = judged.weights
+    rows: list[tuple[object, ...]] = []
+    if weights is None:
+        return pl.DataFrame(schema=SEPARATING_WORDS)
+    everyone = weights.texts.sum(axis=0)
+    for name in speakers:
+        i = said.names.index(name)
+        share = weights.share[i].round(_DIGITS)
+        # NaN is not above 0. Grams are in alphabetical order, which decides ties.
+        best = [j for j in np.argsort(-share, kind="stable")[:top] if share[j] > 0]
+        rows += [
+            (
+                name,
+                rank,
+                weights.grams[j],
+                int(weights.texts[i, j]),
+                int(everyone[j] - weights.texts[i, j]),
+                round(float(weights.weight[i, j]), _DIGITS),
+                round(float(weights.stability[i, j]), _DIGITS),
+                float(share[j]),
+            )
+            for rank, j in enumerate(best, start=1)
+        ]
+    return pl.DataFrame(rows, schema=SEPARATING_WORDS, orient="row")
+
+
+def tell_separability(summary: pl.DataFrame, confusion: pl.DataFrame) -> str:
+    """Say in two sentences how well who is told, and whether that is chance, from the tables `separate_speakers` gave.
+
+    There is a row in each.
+    """
+    row = summary.row(0, named=True)
+    unseen = "on tasks it had not seen" if row["held_out"] == "task" else "in texts it had not seen"
+    interval = ""
+    if row["low"] is not None:
+        interval = f"95% interval over {row['tasks']} tasks {row['low']:.0%} to {row['high']:.0%}; "
+    verdict = "they can be told apart" if row["p"] <= _LEVEL else "that is not beyond chance"
+    told = confusion.filter(pl.col("speaker") == pl.col("predicted")).sort(
+        "share", descending=True, maintain_order=True
+    )
+    best, worst = told.row(0, named=True), told.row(-1, named=True)
+    return (
+        f"From words alone a classifier told the {row['speakers']} speakers {unseen} in {row['accuracy']:.0%} of their "
+        f"texts ({interval}chance {row['chance']:.0%}; p = {row['p']:.3g}, {row['permutations']:,} shuffles of "
+        f"speakers within tasks): {verdict}. It knew {best['speaker']} best ({best['share']:.0%}) and "
+        f"{worst['speaker']} least ({worst['share']:.0%})."
+    )

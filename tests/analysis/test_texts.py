@@ -5,15 +5,17 @@ import pytest
 
 from analysis.language import (
     CONFUSION,
-    DISTINCTIVE,
+    DISTINCTIVE_ENTITIES,
+    DISTINCTIVE_WORDS,
     ENTITIES,
     ENTITY_CENTRALITY,
     ENTITY_MAP,
     OVERLAP,
     PAIRS,
     SEPARABILITY,
+    SEPARATED_PAIRS,
+    SEPARATING_WORDS,
     SPEAKERS,
-    TELLING_WORDS,
     TOPIC_MAP,
     TOPIC_MODELS,
     TOPIC_SHARES,
@@ -36,8 +38,10 @@ def test_no_texts_give_empty_tables_and_a_warning() -> None:
     schemas = {
         **{"texts": TEXTS, "speakers": SPEAKERS, "entities": ENTITIES, "pairs": PAIRS, "overlap": OVERLAP},
         **{"entity_centrality": ENTITY_CENTRALITY},
-        **{"entity_map": ENTITY_MAP, "topics": TOPICS, "topic_shares": TOPIC_SHARES, "distinctive": DISTINCTIVE},
-        **{"separability": SEPARABILITY, "confusion": CONFUSION, "telling_words": TELLING_WORDS},
+        **{"entity_map": ENTITY_MAP, "topics": TOPICS, "topic_shares": TOPIC_SHARES},
+        **{"distinctive_entities": DISTINCTIVE_ENTITIES, "distinctive_words": DISTINCTIVE_WORDS},
+        **{"separability": SEPARABILITY, "confusion": CONFUSION},
+        **{"separated_pairs": SEPARATED_PAIRS, "separating_words": SEPARATING_WORDS},
         **{"topic_models": TOPIC_MODELS, "topic_words": TOPIC_WORDS, "topic_map": TOPIC_MAP},
         **{"stability": STABILITY, "reliability": RELIABILITY},
     }

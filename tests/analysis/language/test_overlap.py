@@ -129,6 +129,33 @@ def test_seeds_and_order() -> None:
     assert mixed.equals(found)
 
 
+def test_the_order_of_texts_decides_the_order_of_speakers_and_nothing_else() -> None:
+    texts, entities = frames(THREE)
+    mixed = overlap_speakers(texts.reverse(), entities, pl.DataFrame(schema=PAIRS), seed=7, shuffles=200)
+    assert mixed.select("a", "b").rows() == [("eve", "bob"), ("eve", "ann"), ("bob", "ann")]
+    numbers = [name for name in OVERLAP.names() if name not in ("a", "b")]
+    assert mixed.select(numbers).equals(overlap(THREE).select(numbers).reverse())
+
+
+def test_markup_in_names_and_null_tasks() -> None:
+    names = {"ann": "<b>ann</b>", "bob": "🤖 \u202ebob", "eve": "a\nb;"}
+    said = [(names[speaker], task, words) for speaker, task, words in THREE]
+    found = overlap(said)
+    assert set(found["a"]) | set(found["b"]) == set(names.values())
+    assert found["p"].null_count() == 0
+    texts, entities = frames([(speaker, "", words) for speaker, _, words in said])
+    without = overlap_speakers(
+        texts.with_columns(task=pl.lit(None, pl.String)), entities, pl.DataFrame(schema=PAIRS), seed=7, shuffles=50
+    )
+    assert without["p"].null_count() == 0
+
+
+def test_few_shuffles_kept_or_made_twice_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = overlap(THREE, shuffles=50)
+    monkeypatch.setattr("analysis.language.overlap._KEPT", 0)
+    assert overlap(THREE, shuffles=50).equals(kept)
+
+
 def test_another_task_without_shuffles_moves_nothing() -> None:
     more = overlap([*THREE, ("ann", "a first task", "table")])
     measured = ["rarefied", "expected", "z", "p"]
@@ -137,7 +164,7 @@ def test_another_task_without_shuffles_moves_nothing() -> None:
 
 def test_many_speakers_take_the_sparse_way_to_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     dense = overlap(THREE, shuffles=50)
-    monkeypatch.setattr("analysis.language.overlap._CELLS", 1)
+    monkeypatch.setattr("analysis.language.rarefaction._CELLS", 1)
     assert overlap(THREE, shuffles=50).equals(dense)
 
 

@@ -55,16 +55,20 @@ def check_calibration(corpora: int, lengths: list[int], *, burst: bool) -> None:
         assert ((p <= level).mean(axis=0) < level + 4 * (level * (1 - level) / corpora) ** 0.5).all()
 
 
+# 18 and 6 are what texts of 60 and 20 words mention; the last are speakers who name something with every word.
+LENGTHS = [[10, 10, 10], [18, 6], [18, 6, 18, 6], [60, 20, 60, 20]]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("burst", [False, True])
-@pytest.mark.parametrize("lengths", [[10, 10, 10], [18, 6], [18, 6, 18, 6]])
+@pytest.mark.parametrize("lengths", LENGTHS)
 def test_nothing_is_found_where_nobody_differs(lengths: list[int], burst: bool) -> None:
     check_calibration(30, lengths, burst=burst)
 
 
 @pytest.mark.prove
 @pytest.mark.parametrize("burst", [False, True])
-@pytest.mark.parametrize("lengths", [[10, 10, 10], [18, 6], [18, 6, 18, 6]])
+@pytest.mark.parametrize("lengths", LENGTHS)
 def test_nothing_is_found_in_500_corpora_where_nobody_differs(lengths: list[int], burst: bool) -> None:
     check_calibration(500, lengths, burst=burst)
 
@@ -75,3 +79,32 @@ def test_a_planted_overlap_is_found() -> None:
     assert (p[:, 0] < 0.05).all()
     # And the others share less with those two than they would by chance.
     assert (z[:, 1:5].mean(axis=0) < 0).all()
+
+
+def raw_z(texts: pl.DataFrame, entities: pl.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Return z of the plain numbers of shared entities, texts shuffled between speakers within tasks."""
+    speakers = sorted(texts["speaker"].unique())
+    said = entities.group_by("text_id").agg(pl.col("entity").unique())
+    texts = texts.join(said, on="text_id", how="left").sort("task", "text_id")
+    words = [set(names or []) for names in texts["entity"].to_list()]
+    task, who = texts["task"].to_numpy(), texts["speaker"].to_numpy()
+
+    def share() -> list[int]:
+        spoken = [set().union(*(words[i] for i in np.flatnonzero(who == name))) for name in speakers]
+        return [len(spoken[i] & spoken[j]) for i in range(len(spoken)) for j in range(i + 1, len(spoken))]
+
+    observed, shuffled = np.array(share()), []
+    for _ in range(99):
+        for name in np.unique(task):
+            who[task == name] = rng.permutation(who[task == name])
+        shuffled.append(share())
+    return np.asarray((observed - np.mean(shuffled, axis=0)) / np.std(shuffled, axis=0, ddof=1))
+
+
+def test_raw_numbers_make_the_long_winded_overlap() -> None:
+    # Why samples of equal size: two who say three times as much as the other two, all in the same words.
+    rng = np.random.default_rng(3)
+    raw = [raw_z(*corpus(rng, [18, 6, 18, 6]), rng) for _ in range(5)]
+    assert np.mean(raw, axis=0)[1] > 2.5  # of 0 and 2, the long-winded: 4.0 over many corpora
+    z, _ = measure(20, [18, 6, 18, 6])
+    assert abs(z[:, 1].mean()) < 0.05 + 4 / 20**0.5
