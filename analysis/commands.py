@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simulator.options import AddressOption, EngineOption, JsonOption, RulesOption, RunArgument, WorkersOption
+from simulator.options import (
+    AddressOption,
+    EngineOption,
+    EntitiesOption,
+    JsonOption,
+    RulesOption,
+    RunArgument,
+    WorkersOption,
+)
 from simulator.terminal import console, print_json
 
 if TYPE_CHECKING:
@@ -33,6 +41,7 @@ def analyze(
     workers: WorkersOption = None,
     address: AddressOption = None,
     rules: RulesOption = None,
+    entities: EntitiesOption = None,
     json: JsonOption = False,
 ) -> None:
     """Make a run's tables again. From its records; no model is asked.
@@ -45,7 +54,7 @@ def analyze(
     from simulator.tables import making_results
 
     with making_results(run):
-        warnings, rows = analyze_run(run, engine=Engine(engine, workers, address), rules=rules)
+        warnings, rows = analyze_run(run, engine=Engine(engine, workers, address), rules=rules, entities=entities)
     if json:
         print_json({"tables": rows, "folder": str(run / "tables"), "warnings": warnings})
         return
@@ -56,7 +65,7 @@ def analyze(
 
 
 def analyze_run(
-    run: Path, *, engine: Engine | None = None, rules: Path | None = None
+    run: Path, *, engine: Engine | None = None, rules: Path | None = None, entities: Path | None = None
 ) -> tuple[list[str], dict[str, int]]:
     """Write every table of a run's study into ``<run>/tables``.
 
@@ -69,6 +78,9 @@ def analyze_run(
     rules
         A file of further features to look for in codes (`analysis.code.rules.read_rules`).
 
+    entities
+        A file of further entities (`analysis.language.entity_rules.read_entity_rules`).
+
     Returns
     -------
     list of str, dict of str to int
@@ -77,6 +89,7 @@ def analyze_run(
     import polars as pl
 
     from analysis.code.rules import read_rules
+    from analysis.language import read_entity_rules
     from analysis.personas import analyze_personas
     from simulator.definitions import load_study
     from simulator.engine import map_in
@@ -85,6 +98,7 @@ def analyze_run(
 
     err, parts = console(stderr=True), run / ".parts"
     looked_for = None if rules is None else read_rules(rules)
+    named = None if entities is None else read_entity_rules(entities)
 
     def step(what: str) -> None:
         err.print(f"analysing: {what}")
@@ -99,7 +113,12 @@ def analyze_run(
             for name in ("variants", "asks", "replies", "codes")
         }
         found, warnings = analyze_personas(
-            recorded, seed=study.campaign.seed, step=step, mapped=map_in(parts / "comparisons", engine)
+            recorded,
+            seed=study.campaign.seed,
+            rules=named,
+            requests={task.id: "\n".join(filter(None, (task.short, task.prompt))) for task in study.tasks.values()},
+            step=step,
+            mapped=map_in(parts / "comparisons", engine),
         )
         step("features of code")
         found |= _measure_codes(recorded, made, study, engine=engine, parts=parts, rules=looked_for)

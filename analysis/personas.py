@@ -12,6 +12,7 @@ from itertools import combinations, islice
 import polars as pl
 
 from analysis.code import tsed_pairs
+from analysis.language import EntityRules
 from analysis.texts import analyze_texts
 from simulator.errors import MissingError
 from simulator.imports import TEXTS
@@ -84,6 +85,8 @@ def analyze_personas(
     *,
     seed: int,
     shuffles: int = 1000,
+    rules: EntityRules | None = None,
+    requests: Mapping[str, str] | None = None,
     step: Callable[[str], None] = print,
     mapped: Mapper = map,
 ) -> tuple[dict[str, pl.DataFrame], list[str]]:
@@ -96,7 +99,7 @@ def analyze_personas(
     ----------
     tables
         ``variants``, ``asks``, ``codes``, and of ``replies`` all but ``text`` and ``sent``.
-    seed, shuffles, step
+    seed, shuffles, rules, requests, step
         As in `analyze_texts`.
     mapped
         Compares the codes, batch by batch.
@@ -111,7 +114,9 @@ def analyze_personas(
     spoken = codes.select(
         "task", "language", speaker="persona", model=pl.col("model") + "\0" + pl.col("params"), text="code_text"
     )
-    found, warnings = analyze_texts(texts, seed=seed, codes=spoken, shuffles=shuffles, step=step)
+    found, warnings = analyze_texts(
+        texts, seed=seed, codes=spoken, shuffles=shuffles, rules=rules, requests=requests, step=step
+    )
     step("code")
     comparisons, persona_tsed = compare_personas(tables, mapped=mapped)
     if comparisons["status"].is_in(["no_grammar"]).any():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
 from analysis.language import (
+    EntityRules,
     count_pairs,
     count_speakers,
     distinctive_entities,
@@ -32,6 +33,8 @@ def analyze_texts(
     codes: pl.DataFrame | None = None,
     shuffles: int = 1000,
     max_distance: int = 5,
+    rules: EntityRules | None = None,
+    requests: Mapping[str, str] | None = None,
     step: Callable[[str], None] = print,
 ) -> tuple[dict[str, pl.DataFrame], list[str]]:
     """Find out who talks alike: entities, pairs, overlap, what sets speakers apart, and topics.
@@ -48,6 +51,8 @@ def analyze_texts(
         How often texts are shuffled between speakers within tasks for ``expected``, ``z`` and ``p``.
     max_distance
         Words between two entities of a pair, at most.
+    rules, requests
+        Of the entities; see `analysis.language.extract_entities`.
     step
         Told what is being done, in a few words.
 
@@ -61,7 +66,9 @@ def analyze_texts(
     """
     step("entities")
     nouns: list[list[str]] = [[] for _ in range(texts.height)]
-    entities = extract_entities(texts, each=lambda number, doc: nouns[number].extend(list_nouns(doc)))
+    entities = extract_entities(
+        texts, rules=rules, requests=requests, each=lambda number, doc: nouns[number].extend(list_nouns(doc))
+    )
     pairs = count_pairs(entities, max_distance=max_distance)
     step("overlap")
     overlap = overlap_speakers(texts, entities, pairs, seed=seed, shuffles=shuffles)

@@ -10,7 +10,7 @@ import typer
 
 from reports.compare.commands import register as register_compare
 from simulator.errors import RecordError
-from simulator.options import JsonOption, RunArgument
+from simulator.options import EntitiesOption, JsonOption, RunArgument
 from simulator.terminal import console, print_json
 
 if TYPE_CHECKING:
@@ -120,13 +120,14 @@ def overlap(
     max_distance: Annotated[int, typer.Option("--max-distance", min=1, help="Most words between a pair.")] = 5,
     shuffles: Annotated[int, typer.Option("--shuffles", min=99, help="Shuffles for expected, z, p.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="Of shuffles, layout and topics.")] = 7,
+    entities: EntitiesOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw who talks like whom. The persona-overlap graph of a run, or of anybody's texts.
 
     Example: sociolect overlap people.csv --text statement --out people-overlap
     """
-    from analysis.language import tell_separability
+    from analysis.language import read_entity_rules, tell_separability
     from analysis.texts import analyze_texts
     from reports import write_report
     from simulator.tables import write_tables
@@ -138,7 +139,10 @@ def overlap(
     def step(what: str) -> None:
         err.print(f"analysing: {what}")
 
-    tables, found = analyze_texts(texts, seed=seed, shuffles=shuffles, max_distance=max_distance, step=step)
+    rules = None if entities is None else read_entity_rules(entities)
+    tables, found = analyze_texts(
+        texts, seed=seed, shuffles=shuffles, max_distance=max_distance, rules=rules, step=step
+    )
     warnings += found
     write_tables(tables, folder / "tables")
     names = {name: (name, "") for name in tables["speakers"]["speaker"]}

@@ -13,6 +13,7 @@ __all__ = [
     "BudgetOption",
     "CampaignArgument",
     "EngineOption",
+    "EntitiesOption",
     "JsonOption",
     "ModelOption",
     "PricesOption",
@@ -64,6 +65,9 @@ CampaignArgument = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A bui
 EngineOption = Annotated[
     Literal["local", "ray"],
     typer.Option("--engine", help="Compute in processes of this machine, or on a Ray cluster (extra `cluster`)."),
+]
+EntitiesOption = Annotated[
+    Path | None, typer.Option("--entities", metavar="FILE", help="YAML of your own entities, merges and stops.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 ModelOption = Annotated[str | None, typer.Option("--model", help="Use this model in place of the campaign's.")]

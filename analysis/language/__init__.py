@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         distinctive_words,
         list_words,
     )
-    from analysis.language.entities import ENTITIES, LABELS, SPEAKERS, count_speakers, extract_entities
+    from analysis.language.entities import ENTITIES, LABELS, extract_entities
+    from analysis.language.entity_rules import EntityRules, read_entity_rules
     from analysis.language.overlap import OVERLAP, adjust_p, overlap_speakers, speaker_graph
     from analysis.language.pipeline import english_model
     from analysis.language.separability import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         separate_speakers,
         tell_separability,
     )
+    from analysis.language.speakers import SPEAKERS, count_speakers
     from analysis.language.topic_models import TOPIC_MODELS, match_topics
     from analysis.language.topics import (
         TOPIC_MAP,
@@ -65,6 +67,7 @@ __all__ = [
     "TOPIC_MODELS",
     "TOPIC_SHARES",
     "TOPIC_WORDS",
+    "EntityRules",
     "NotEnoughText",
     "Separability",
     "Topics",
@@ -84,6 +87,7 @@ __all__ = [
     "match_topics",
     "measure_centrality",
     "overlap_speakers",
+    "read_entity_rules",
     "separate_speakers",
     "speaker_graph",
     "tell_separability",
@@ -103,19 +107,20 @@ _HOME = {
     "SEPARABILITY": "separability",
     "SEPARATED_PAIRS": "separability",
     "SEPARATING_WORDS": "separability",
-    "SPEAKERS": "entities",
+    "SPEAKERS": "speakers",
     "TOPICS": "topics",
     "TOPIC_MAP": "topics",
     "TOPIC_MODELS": "topic_models",
     "TOPIC_SHARES": "topics",
     "TOPIC_WORDS": "topics",
+    "EntityRules": "entity_rules",
     "NotEnoughText": "topics",
     "Separability": "separability",
     "Topics": "topics",
     "adjust_p": "overlap",
     "compare_counts": "distinctive",
     "count_pairs": "cooccurrence",
-    "count_speakers": "entities",
+    "count_speakers": "speakers",
     "distinctive_entities": "distinctive",
     "distinctive_words": "distinctive",
     "english_model": "pipeline",
@@ -128,6 +133,7 @@ _HOME = {
     "match_topics": "topic_models",
     "measure_centrality": "centrality",
     "overlap_speakers": "overlap",
+    "read_entity_rules": "entity_rules",
     "separate_speakers": "separability",
     "speaker_graph": "overlap",
     "tell_separability": "separability",

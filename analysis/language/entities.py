@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import polars as pl
@@ -29,7 +29,9 @@ from analysis.language.pipeline import lemma_of, read_docs
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
 
-__all__ = ["ENTITIES", "LABELS", "SPEAKERS", "Label", "count_speakers", "extract_entities"]
+    from analysis.language.entity_rules import EntityRules
+
+__all__ = ["ENTITIES", "LABELS", "Label", "extract_entities"]
 
 Label = Literal[
     "person",
@@ -60,15 +62,13 @@ ENTITIES = pl.Schema(
         "end": pl.Int64,
         "word": pl.Int64,
         "words": pl.Int64,
+        "of_task": pl.Boolean,
     }
 )
 """A mention. ``sentence`` counts within the text and ``word`` within the sentence, both from 0, ``word`` without
-punctuation; ``words`` is the mention's length in words; ``start`` and ``end`` are characters of the text."""
-
-SPEAKERS = pl.Schema(
-    {"speaker": pl.String, "texts": pl.Int64, "words": pl.Int64, "mentions": pl.Int64, "entities": pl.Int64}
-)
-"""A speaker; ``entities`` are distinct."""
+punctuation; ``words`` is the mention's length in words; ``start`` and ``end`` are characters of the text. ``of_task``
+says whether all words of the entity stand in the request that the text is about, and so say nothing of the speaker; it
+is null where that request is not known."""
 
 _NAMES: dict[str, Label] = {
     "PERSON": "person",
@@ -99,7 +99,6 @@ _CODE = re.compile(
     r"[A-Za-z]\w*_\w+|_\w+|[a-z]+[a-z0-9]*[A-Z]\w*|\w+\(\)|C\+\+|[CF]#|\.NET|[A-Za-z]\w*(\.[A-Za-z_]\w*)*\.[A-Za-z]{2,5}"
 )
 _BACKTICKS = re.compile(r"`([^`\n]{1,60})`")
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 class _Found(NamedTuple):
@@ -109,10 +108,16 @@ class _Found(NamedTuple):
     last: int
     priority: int
     entity: str
-    label: Label
+    label: str  # one of `LABELS`, or a category of the user's
 
 
-def extract_entities(texts: pl.DataFrame, *, each: Callable[[int, Doc], None] | None = None) -> pl.DataFrame:
+def extract_entities(
+    texts: pl.DataFrame,
+    *,
+    rules: EntityRules | None = None,
+    requests: Mapping[str, str] | None = None,
+    each: Callable[[int, Doc], None] | None = None,
+) -> pl.DataFrame:
     """Find the mentions of entities in texts.
 
     Candidates are, in order of precedence among those that are equally long: phrases of politeness, names of
@@ -127,6 +132,10 @@ def extract_entities(texts: pl.DataFrame, *, each: Callable[[int, Doc], None] | 
     texts
         ``text_id``, ``speaker``, ``task``, ``text``. Text may be empty, of any length, in any script; what is not
         English gives fewer and less certain entities, never an error.
+    rules
+        A user's own categories, phrases, merges and stops; see `analysis.language.entity_rules.read_entity_rules`.
+    requests
+        The request that each task makes, by the task's id, for ``of_task``.
     each
         Called with the number of the text and each piece of it as the English model read it, in order: reading is
         most of the work, and what else needs it (`analysis.language.topics.list_nouns`) need not read again.
@@ -151,6 +160,7 @@ def extract_entities(texts: pl.DataFrame, *, each: Callable[[int, Doc], None] | 
     """
     columns = texts.select("text_id", "speaker", "task", "text").fill_null("").rows()
     rows: list[tuple[object, ...]] = []
+    asked = {task: _known_words(text) for task, text in (requests or {}).items()}
     sentences = 0
     previous = -1
     for number, offset, doc in read_docs([row[3] for row in columns]):
@@ -160,38 +170,35 @@ def extract_entities(texts: pl.DataFrame, *, each: Callable[[int, Doc], None] | 
             each(number, doc)
         text_id, speaker, task, _ = columns[number]
         for sentence in doc.sents:
-            for mention in _mentions(doc, sentence, offset):
-                rows.append((text_id, speaker, task, sentences, *mention))
+            for entity, *mention in _mentions(doc, sentence, offset, rules):
+                of_task = asked[task].issuperset(entity.split()) if task in asked else None
+                rows.append((text_id, speaker, task, sentences, entity, *mention, of_task))
             sentences += 1
     return pl.DataFrame(rows, schema=ENTITIES, orient="row")
 
 
-def count_speakers(texts: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
-    """Count what each speaker said: texts, words (runs of letters and digits), mentions, distinct entities.
-
-    Parameters
-    ----------
-    texts
-        ``speaker``, ``text``.
-    entities
-        As `extract_entities` gives.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `SPEAKERS`, in the order in which the speakers first appear in ``texts``.
-    """
-    words = [len(_WORD.findall(text or "")) for text in texts["text"]]
-    said = texts.with_columns(words=pl.Series(words, dtype=pl.Int64))
-    said = said.group_by("speaker", maintain_order=True).agg(texts=pl.len(), words=pl.col("words").sum())
-    found = entities.group_by("speaker").agg(mentions=pl.len(), entities=pl.col("entity").n_unique())
-    joined = said.join(found, on="speaker", how="left", maintain_order="left").fill_null(0)
-    return joined.select(SPEAKERS.names()).cast(SPEAKERS)
+def _known_words(text: str) -> set[str]:
+    """Return the words of a request, as they stand there and as lemmas."""
+    found: set[str] = set()
+    for _, _, doc in read_docs([text], "lemmas"):
+        for token in doc:
+            found.update(_clean(token.text).split() + _clean(lemma_of(token)).split())
+    return found
 
 
-def _mentions(doc: Doc, sentence: Span, offset: int) -> Iterator[tuple[str, str, str, int, int, int, int]]:
+def _mentions(
+    doc: Doc, sentence: Span, offset: int, rules: EntityRules | None
+) -> Iterator[tuple[str, str, str, int, int, int, int]]:
     """Yield entity, label, surface, start, end, word and words of the mentions of a sentence, from left to right."""
-    found = [*_polite(sentence), *_code(doc, sentence), *_named(sentence), *_listed(sentence), *_compounds(sentence)]
+    own = [] if rules is None else _own(sentence, rules)
+    found = [
+        *own,
+        *_polite(sentence),
+        *_code(doc, sentence),
+        *_named(sentence),
+        *_listed(sentence),
+        *_compounds(sentence),
+    ]
     taken: set[int] = set()
     kept = []
     for candidate in sorted(found, key=lambda it: (it.first - it.last, it.priority, it.first)):
@@ -205,10 +212,13 @@ def _mentions(doc: Doc, sentence: Span, offset: int) -> Iterator[tuple[str, str,
         place += _is_word(token)
     before[sentence.end] = place
     for candidate in sorted(kept):
+        entity = candidate.entity if rules is None else rules.merge(candidate.entity)
+        if entity is None:
+            continue
         span = doc[candidate.first : candidate.last]
         word = before[candidate.first]
         yield (
-            candidate.entity,
+            entity,
             candidate.label,
             span.text,
             offset + span.start_char,
@@ -220,6 +230,18 @@ def _mentions(doc: Doc, sentence: Span, offset: int) -> Iterator[tuple[str, str,
 
 def _is_word(token: Token) -> bool:
     return not (token.is_punct or token.is_space)
+
+
+def _own(sentence: Span, rules: EntityRules) -> Iterator[_Found]:
+    """Yield what a user's phrases name."""
+    words = [token.lower_ for token in sentence]
+    for i in range(len(words)):
+        for length in range(min(rules.longest, len(words) - i), 0, -1):
+            label = rules.phrases.get(tuple(words[i : i + length]))
+            if label is not None:
+                span = sentence[i : i + length]
+                yield _Found(span.start, span.end, -1, _clean(span.text), label)
+                break
 
 
 def _polite(sentence: Span) -> Iterator[_Found]:
