@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from analysis.code import tsed_pairs
 from analysis.language.overlap import adjust_p
+from analysis.language.semantic import compare_meanings, has_semantic_model
 from analysis.stats import measure_reliability
 from simulator.errors import MissingError
 from simulator.running.calls import derive_seed
@@ -32,7 +33,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SpokenAs = Literal["bleu", "entities", "tsed"]
+SpokenAs = Literal["bleu", "semantic", "entities", "tsed"]
 
 STABILITY = pl.Schema(
     {
@@ -51,8 +52,9 @@ STABILITY = pl.Schema(
 )
 """How alike two texts, or two programs, for one task are: by one speaker (``within``) and by two (``between``).
 
-``speaker`` is null for everybody at once. ``measure`` is ``bleu`` (of the texts), ``entities`` (those in both texts,
-over those in either) or ``tsed`` (of the programs). ``status`` is ``ok`` or ``not_enough``."""
+``speaker`` is null for everybody at once. ``measure`` is ``bleu`` (of the texts), ``semantic`` (BERTScore of the
+texts), ``entities`` (those in both texts, over those in either) or ``tsed`` (of the programs). ``status`` is ``ok``,
+``not_enough``, or ``not_installed`` where the extra ``semantic`` is missing; that measure has then no other row."""
 
 RELIABILITY = pl.Schema(
     {
@@ -135,6 +137,8 @@ def measure_stability(
             _blocks(spoken, names, seed, lambda some: _overlap([said.get(one, set()) for one in some["text_id"]]))
         ),
     }
+    if has_semantic_model():
+        compared["semantic"] = list(_blocks(spoken, names, seed, lambda some: compare_meanings(some["text"].to_list())))
     if codes is not None:
         written = codes.with_columns(
             text_id=pl.col("text"),
@@ -145,6 +149,9 @@ def measure_stability(
         _compare(blocks, names, measure, derive_seed(seed, "stability", measure), permutations)
         for measure, blocks in compared.items()
     ]
+    if "semantic" not in compared:
+        missing = {"measure": "semantic", "tasks": 0, "status": "not_installed"}
+        frames.append(pl.DataFrame([{name: missing.get(name) for name in STABILITY}], schema=STABILITY))
     return pl.concat([pl.DataFrame(schema=STABILITY), *frames]), _rely(spoken, entities)
 
 
