@@ -180,7 +180,7 @@ def extract_entities(
 def _known_words(text: str) -> set[str]:
     """Return the words of a request, as they stand there and as lemmas."""
     found: set[str] = set()
-    for _, _, doc in read_docs([text], "lemmas"):
+    for _, _, doc in read_docs([text]):
         for token in doc:
             found.update(_clean(token.text).split() + _clean(lemma_of(token)).split())
     return found
